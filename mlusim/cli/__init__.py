@@ -1,1 +1,1 @@
-"""The command line: one file per verb, each with ``run(args) -> int``; its arguments are declared by kind in `mlusim.cli.arguments`."""
+"""The command line: one file per verb, each with ``run(args) -> int``; `mlusim.cli.arguments` declares the verbs' arguments."""

@@ -1,4 +1,4 @@
-"""``mlusim boards``: the boards, and where each of their numbers comes from."""
+"""``mlusim boards``: the boards, and the source of each of their numbers."""
 
 import argparse
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from mlusim.counted import counted
 from mlusim.document import Document
 from mlusim.text_grid import facts, table
 
-# NRAM and SRAM here are what the hardware has; what a kernel may use is Arch.max_nram and max_sram.
+# NRAM and SRAM in this list are the hardware's sizes; a kernel may use Arch.max_nram and max_sram.
 UNITS = {
     "nram": "bytes per core",
     "wram": "bytes per core",
@@ -46,9 +46,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def board_facts(board: Board) -> dict[str, Any]:
-    """Return everything about *board*: its numbers, what follows from them, and their sources."""
+    """Return all facts about *board*: its numbers, derived numbers, and their sources."""
     arch = board.arch
-    # Without recursion, which would take the architecture and its sources apart twice.
+    # Without recursion, which would convert the architecture and its sources twice.
     numbers = asdict(board, recurse=False)
     numbers["arch"] = asdict(arch, recurse=False)
     derived = {
@@ -77,7 +77,7 @@ def _list() -> Iterator[RenderableType]:
             kib(arch.nram),
             kib(arch.wram),
             kib(arch.sram),
-            # A bandwidth that no document gives is marked in the list already, since the efficiencies rest on it.
+            # A bandwidth that no document states is marked in the list, since the efficiencies depend on it.
             f"{board.io_bandwidth_gbs:g}" + ("*" if is_inferred(board.sources["bandwidth"]) else ""),
             f"{board.compute_force('float') / 1e12:.2f}",
         )
@@ -111,7 +111,7 @@ def _about(board: Board) -> Iterator[RenderableType]:
     for spec in (board, board.arch):
         yield _numbers(spec)
         yield ""
-    # Only sources that these numbers name are explained below the tables.
+    # Below the tables, only sources that these numbers have are explained.
     named = {source for spec in (board, arch) for source in spec.sources.values()}
     names = sorted(name for name in SOURCES if any(source.startswith(name) for source in named))
     yield facts([(name, SOURCES[name]) for name in names])

@@ -1,4 +1,4 @@
-"""Cases of operators that a command line selects: run with a progress bar, shown, and asked of other boards."""
+"""Cases of operators that a command line selects: run with a progress bar, shown, and predicted for other boards."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ NO_CASE = "no case matches; `mlusim ops OP` lists the cases and their boards"
 
 
 def jobs(args: argparse.Namespace) -> list[Job]:
-    """Return the calls that the command line asks for: operators, then boards, then cases."""
+    """Return the calls that the command line selects, in the order operators, boards, cases."""
     wanted = [find_operator(name) for name in options.names_in(args.operators)] or list(operators().values())
     checks = tuple(options.names_in(args.check))
     observers_of(checks)
@@ -35,7 +35,7 @@ def jobs(args: argparse.Namespace) -> list[Job]:
         raise UsageError("--case and --group exclude each other; give one of them")
     for name in names:
         if not any(name == case.name for operator in wanted for case in operator.cases):
-            find_case(wanted[0], name)  # raises, with the nearest names
+            find_case(wanted[0], name)  # raises, with similar names
     group = args.group or GROUP
     groups = sorted({case.group for operator in wanted for case in operator.cases})
     if args.group and group not in [*groups, EVERY]:
@@ -49,7 +49,7 @@ def jobs(args: argparse.Namespace) -> list[Job]:
 
 
 def perform(jobs: Sequence[Job], workers: int | None, *, lines: bool = False) -> list[CallRecord]:
-    """Run *jobs* with `progress`, as lines where asked for; raises `UsageError` where there are no jobs."""
+    """Run *jobs* with a progress bar, or with *lines* of progress; raises `UsageError` if there are no jobs."""
     if not jobs:
         raise UsageError(NO_CASE)
     with progress("running", len(jobs), lines=lines) as step:
@@ -59,9 +59,10 @@ def perform(jobs: Sequence[Job], workers: int | None, *, lines: bool = False) ->
 
 
 def kept(args: argparse.Namespace, jobs: Sequence[Job], file: str | None) -> list[CallRecord]:
-    """Run *jobs*, on the machines of ``--dask`` where it is given, keeping each record in *file* as it comes; return all in order.
+    """Run *jobs*, on the machines of ``--dask`` if it is given, and store each record in *file* at its end; return all records in order.
 
-    Says on standard error what the file had already, and where an interrupted run is kept.
+    A remark on standard error says how many records the file had already, and where those of an interrupted run are
+    stored.
     """
     if not jobs:
         raise UsageError(NO_CASE)
@@ -76,14 +77,14 @@ def kept(args: argparse.Namespace, jobs: Sequence[Job], file: str | None) -> lis
             swept = sweep(jobs, executor, keep=file, progress=told, workers=args.jobs, restart=args.restart)
             return long_work.collected(swept, file, "results")
         except Unwritten as refused:
-            # A full disk must not take results that took hours: they are shown where no file holds them.
+            # A full disk must not lose results that took hours: without a file they are printed.
             if refused.kept is None and come:
                 put(parts(come))
             raise
 
 
 def parts(records: Sequence[CallRecord]) -> Iterator[Part]:
-    """Yield the efficiency table, then what went wrong, then the count."""
+    """Yield the efficiency table, then the problems, then the count."""
     yield efficiency_table(records)
     wrong = list(problems(records))
     yield from map(Unfolded, wrong)
@@ -101,7 +102,7 @@ def exit_code(records: Sequence[CallRecord]) -> int:
 def studies_of(
     records: Sequence[CallRecord], workers: int | None, *, lines: bool = False
 ) -> list[WhatIfStudy]:
-    """Return what the cases of *records* do on every board, compared with the board of the first record."""
+    """Return the predictions for the cases of *records* on every board, compared with the board of the first record."""
     if not records:
         return []
     base = records[0].board

@@ -1,4 +1,4 @@
-"""A file of cases in place of a program: the verb runs each of them, or the one of ``--case``."""
+"""A file of cases in place of a program: the verb runs each case, or those of ``--case``."""
 
 import argparse
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from mlusim.programs.cases import KernelCase, cases_in, chosen_case
 from mlusim.programs.kernel_call import named_values
 
 OF_ONE = ("save", "trace", "html", "output")
-"""Options that write or read one file, for one case."""
+"""Options that read or write one file, and therefore need a single case."""
 
 
 def applied(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
-    """Return the command line *args* with the call of *case* in place of the file; what was typed stands before the case."""
+    """Return the command line *args* with the call of *case* in place of the file; options on the command line override the case."""
     asked = case.asked
     program, *more = asked.program
     texts = {**asked.arguments, **named_values(args.arg, "--arg")}
@@ -32,25 +32,25 @@ def applied(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
         "named_case": case,
         **{name: getattr(args, name) or (text if name in case.said else None) for name, text in said.items()},
         **_board(args, case),
-        # The seed of a case is one of its inputs: it draws values, and must not choose another schedule.
+        # The seed of a case only draws its input values; it must not select another schedule.
         "draws": asked.draws if _typed_seed(args) is None else _typed_seed(args),
     }
     return argparse.Namespace(**{**vars(args), **changes})
 
 
 def _board(args: argparse.Namespace, case: KernelCase) -> dict[str, Any]:
-    """Return the board of *case* under the option that says it: what-if asks for others by ``--board``."""
+    """Return the board of *case* under the name of the verb's option: in what-if ``--board`` names other boards."""
     board = case.asked.board if "board" in case.said else None
-    # What-if has --base for the board of the call, since its --board names those that it compares.
+    # What-if has --base for the board of the call, since --board names the boards that it compares.
     if hasattr(args, "base"):
         return {"base": args.base or board}
-    # Some verbs take --board several times and have a list, others have one name.
+    # Some verbs accept --board several times and have a list, others have one name.
     usual = [board] if isinstance(args.board, list) and board else board
     return {"board": args.board or usual or args.board}
 
 
 def _typed_seed(args: argparse.Namespace) -> int | None:
-    """``--seed``, which some verbs have for draws alone."""
+    """Return the value of ``--seed``, which in some verbs only affects drawn arguments."""
     seed: int | None = getattr(args, "seed", None)
     return getattr(args, "draws", None) if seed is None else seed
 
@@ -63,7 +63,7 @@ def chosen(args: argparse.Namespace) -> tuple[KernelCase, ...]:
 
 
 def one_case(args: argparse.Namespace) -> KernelCase:
-    """Return the one case that *args* name.  Raises `UsageError` where the file holds several and none is named."""
+    """Return the single case that *args* select.  Raises `UsageError` if the file has several and none is named."""
     cases = chosen(args)
     if len(cases) > 1:
         names = ", ".join(case.name for case in cases)
@@ -72,7 +72,7 @@ def one_case(args: argparse.Namespace) -> KernelCase:
 
 
 def named(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
-    """Return *args* with *case* by name, for verbs that read the one that they are given themselves."""
+    """Return *args* with the name of *case*, for verbs that read the case themselves."""
     return argparse.Namespace(**{**vars(args), "case": case.name})
 
 
@@ -81,12 +81,13 @@ def each(
     run: Callable[[argparse.Namespace], int],
     arguments_of: Callable[[argparse.Namespace, KernelCase], argparse.Namespace] = applied,
 ) -> int:
-    """Run the verb's *run* with each case, as *arguments_of* says; the largest exit code, where one case ends in an error the others still run.
+    """Call the verb's *run* for each case, with the arguments by *arguments_of*; return the largest exit code. After an error the other cases still run.
 
-    With ``--json`` the documents of several cases are one, ``{"cases": [{"case", "exit_code", ...}]}``.
+    With ``--json`` the documents of several cases are joined to one, ``{"cases": [{"case", "exit_code", ...}]}``.
     """
     cases = chosen(args)
-    # A case named by --case answers as a call without a file does, so that scripts read one document for both.
+    # A single case named by --case has the document of a call without a file, so that scripts read one format
+    # for both.
     if args.case and len(cases) == 1:
         return run(arguments_of(args, cases[0]))
     if len(cases) > 1:
@@ -95,7 +96,8 @@ def each(
     for number, case in enumerate(cases):
         if not args.json:
             show.put((*([""] if number else []), Text(f"case {case.name}", style="bold")))
-        # Each verb says its own document; two in a row would be no JSON, so they are caught and joined.
+        # Each verb emits its own document; several in a row would not be JSON, so they are captured and
+        # joined.
         with show.caught() as facts:
             code, failure = ended(run, args, case, arguments_of)
         codes.append(code)
@@ -112,10 +114,10 @@ def ended(
     case: KernelCase,
     arguments_of: Callable[[argparse.Namespace, KernelCase], argparse.Namespace] = applied,
 ) -> tuple[int, MlusimError | None]:
-    """Run the verb's *run* with *case*; return the exit code, and the error where there is one, which is told."""
+    """Call the verb's *run* for *case*; return the exit code, and the error if there is one, which is printed."""
     try:
         return run(arguments_of(args, case)), None
     except MlusimError as error:
-        # On standard error: the document of --json stays alone on standard output.
+        # On standard error: standard output must hold only the document of --json.
         plain_text.remark(f"error: case {case.name} at {case.place}: {said(error)}")
         return entry.FAULT if isinstance(error, Fault) else entry.USAGE, error

@@ -66,10 +66,10 @@ OF_OPERATORS = ("case", "inputs", "set", "board", "seed", "effects", "jobs")
 
 
 def _root() -> Path:
-    """Return the folder that addresses in a log are relative to: the current directory, or the root where that is gone."""
+    """Return the folder for relative addresses in a log: the current directory, or the root if it no longer exists."""
     try:
         return Path.cwd()
-    # The folder may have been removed under the shell that stands in it.
+    # The shell's current folder may have been removed.
     except FileNotFoundError:
         return Path(os.sep)
 
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output, args.record)
     accepted = () if args.suppress is None else suppressions_in(read_text(args.suppress), args.suppress)
     script = args.program is not None and args.program.endswith(".py")
-    # With --values valuecheck looks at vectors, too.
+    # With --values valuecheck also examines vectors.
     if args.values and VALUE_CHECK not in names:
         raise UsageError(f"--values goes with {VALUE_CHECK}; name it in --only, too")
     watching = tuple(VALUES if args.values and name == VALUE_CHECK else name for name in names)
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         _record(args.record, runs)
     if report.faults:
         return entry.FAULT
-    # A script that could not run has not been checked, which is not a finding of the checkers.
+    # A script that could not run was not checked, which is not a checker's finding.
     if script and not programs.is_python_call(args) and report.problems and not report.errors:
         plain_text.remark(f"error: {report.problems[0]}")
         return entry.USAGE
@@ -110,8 +110,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script: bool) -> list[Checked]:
-    """Run what is asked for: the program of a replay file, a script, or an operator's cases."""
-    # A program that reads the report from standard output must find nothing else there.
+    """Run the program of a replay file, a script, or the cases of an operator."""
+    # A program that reads the report from standard output must not find other text there.
     with plain_text.printing_aside(form != "text" and args.output is None):
         if args.replay is not None:
             return [_replayed(schedules.replay_in(read_text(args.replay), args.replay), args, names)]
@@ -128,7 +128,7 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
 def _called(args: argparse.Namespace, call: "CallProgram", names: tuple[str, ...]) -> Checked:
     done = check_call(call, args.program, names, programs.expectation_of(args), notes=args.notes)
     others, enough = _others(args)
-    # After a fault there is no result that could be compared.
+    # After a fault there is no result to compare.
     return (
         done
         if done.faults
@@ -155,9 +155,9 @@ def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
 
 @contextlib.contextmanager
 def _keeping(names: tuple[str, ...]) -> Iterator[LaunchKeeper]:
-    """Keep the launches of a program in the block, where their plans are to be inferred."""
+    """Keep the launches of a program in the block if their plans are to be inferred."""
     keeper = LaunchKeeper()
-    # Keeping a launch copies its arguments, which is only worth it where plans are inferred.
+    # Keeping a launch copies its arguments, which pays only if plans are inferred.
     with attending([keeper] if PLANS in names else []):
         yield keeper
 
@@ -223,7 +223,7 @@ def _job(
 
 
 def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.CheckJob]:
-    """Return the calls of ``--all``: operators, then boards, then cases; the long ones on request."""
+    """Return the calls of ``--all``, in the order operators, boards, cases; long ones only on request."""
     return [
         _job(args, names, operator, case.name, board)
         for operator in operators().values()
@@ -234,7 +234,7 @@ def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.Ch
 
 
 def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.CheckJob]:
-    """Return the calls that are asked for: one case, or all of the board; the long ones on request."""
+    """Return the selected calls: one case, or all cases of the board; long ones only on request."""
     if args.all:
         return _every(args, names)
     operator = find_operator(args.program)
@@ -250,12 +250,12 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.Che
 
 
 def _others(args: argparse.Namespace) -> tuple[tuple[schedules.Schedule, ...], int]:
-    """Return the schedules to compare with, and how many are enough."""
+    """Return the schedules to compare with, and how many comparisons are enough."""
     return (schedules.schedules(args.schedules), args.schedules) if args.schedules else ((), 0)
 
 
 def _replayed(replay: schedules.Replay, args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
-    """Run the program of a replay file under the checkers in that schedule, and compare it with the usual one."""
+    """Run the program of a replay file under the checkers in its schedule, and compare the results with those of the usual one."""
     subject, schedule = replay.subject, replay.schedule
     if isinstance(subject, schedules.OperatorSubject):
         operator, board = find_operator(subject.operator), find_board(subject.board)
@@ -271,7 +271,7 @@ def _replayed(replay: schedules.Replay, args: argparse.Namespace, names: tuple[s
 
 
 def _refuse_untrusted(subject: schedules.ScriptSubject, args: argparse.Namespace) -> None:
-    """Ask a person whether a replay file, which may name any script of this machine, may run."""
+    """Ask the user whether a replay file, which may name any script of this machine, may run."""
     if args.trust:
         return
     words = " ".join(map(shown, (subject.script, *subject.arguments)))
@@ -310,7 +310,7 @@ def _refuse_odd_schedules(args: argparse.Namespace) -> None:
         raise UsageError("--record goes with --schedules and takes one case; name it with --case")
 
 
-# -- what is told ----------------------------------------------------------------------------------
+# -- output ----------------------------------------------------------------------------------------
 
 
 def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
@@ -324,7 +324,7 @@ def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
 
 
 def _record(name: str, runs: Sequence[Checked]) -> None:
-    """Write the replay file of the difference; without one there is none to write."""
+    """Write the replay file of the difference; without a difference only say so."""
     difference = next((f for run in runs for f in run.findings if f.id == schedules.RULE), None)
     if difference is None:
         plain_text.remark(f"{name}: not written, for no schedule differs")

@@ -1,4 +1,4 @@
-"""``mlusim compile``: what is in BANG C files, and what of it does not translate."""
+"""``mlusim compile``: the contents of BANG C files, and the parts that do not translate."""
 
 import argparse
 import sys
@@ -25,7 +25,7 @@ OF_TRITON = "goes with a Triton kernel, as in `mlusim compile softmax.py --kerne
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile; returns 1 where something does not translate, 2 where a file does not parse."""
+    """Compile; returns 1 if something does not translate, 2 if a file does not parse."""
     if args.clean_cache:
         _clean(args)
         if not args.files:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         surveyed = survey(bangc.load(args.files, args.include, programs.defines(args.define), board))
     except SourceError as error:
-        # A script gets a document in any case; errors are reported on standard error as well.
+        # A script always gets a document; errors are also printed on standard error.
         if args.json:
             show.emit({"board": board.name, "files": [_broken(name, error) for name in args.files]})
         raise
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _shown_text(args: argparse.Namespace, board: Board) -> int:
-    """Show the BANG C text that a Triton kernel becomes."""
+    """Show the BANG C translation of a Triton kernel."""
     translation = args.triton.translated(named_values(args.arg, "--arg"), board, advised=True)
     if args.json:
         show.emit(
@@ -75,9 +75,9 @@ def _shown_text(args: argparse.Namespace, board: Board) -> int:
 
 
 def _clean(args: argparse.Namespace) -> None:
-    """Empty the cache, and say what was in it."""
+    """Empty the cache, and report what it contained."""
     translations, kernels, folder = cache.clean(), Engine.clean_cache(), Engine.cache_folder()
-    # With files the one document on standard output is about these.
+    # With files, the single document on standard output is about the files.
     if args.json and not args.files:
         show.emit({"folder": str(folder), "kernels": kernels, "translations": translations})
     else:
@@ -126,7 +126,7 @@ def _parts(facts: FileFacts, arch: Arch) -> Iterator[Part]:
     yield Text(shown_file(facts.file), style="bold")
     for kernel in facts.kernels:
         parameters = ", ".join(f"{kind} {name}" for name, kind in kernel.parameters)
-        called = kernel.name.partition("(")[0]  # of several that share a name, with their types
+        called = kernel.name.partition("(")[0]  # of several with one name, with their types
         mark = "" if kernel.translated else "   does not translate"
         yield Unfolded(f"  kernel {called}({parameters}), line {kernel.line}{mark}")
         used = [

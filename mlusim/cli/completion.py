@@ -1,7 +1,7 @@
-"""Words that the tab key offers in a shell: verbs, options and, from the tables and the files named, their values.
+"""Completion at the tab key in a shell: verbs, options, and their values from tables and from the named files.
 
-argcomplete runs the program itself with the line typed so far, and reads the parser of its verb; so everything that a
-verb takes is completed from where it is declared.
+argcomplete runs the program itself with the incomplete line, and uses the parser of its verb; so everything that a
+verb accepts is completed from its declaration.
 """
 
 import argparse
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mlusim.observe import names
     from mlusim.operators import registry
     from mlusim.programs import argument_forms, cases, kernel_call
-else:  # where one is typed
+else:  # only when such an option is typed
     programs, table, kernels, names, registry, argument_forms, cases, kernel_call = lazy(
         "mlusim.cli.programs",
         "mlusim.isa.table",
@@ -44,7 +44,7 @@ PROGRAMS = (".mlu", ".cpp", ".py", ".toml")
 
 
 def complete() -> None:
-    """Answer the shell by the parser of the verb that is typed, and end the process."""
+    """Answer the shell's request with the parser of the verb in the line, and end the process."""
     words = _typed()
     parser = parser_of(next((verb for verb in VERBS if verb.name in words), None))
     _offer(parser)
@@ -52,17 +52,17 @@ def complete() -> None:
 
 
 def _typed() -> list[str]:
-    """Return the words of the line after the program's name; a quote may still be open."""
+    """Return the words of the line after the program's name."""
     line = os.environ.get("COMP_LINE", "")
     try:
         return shlex.split(line)[1:]
-    # An open quote, as the user is in the middle of a word.
+    # An open quote, since the user is in the middle of a word.
     except ValueError:
         return line.split()[1:]
 
 
 def _offer(parser: argparse.ArgumentParser) -> None:
-    """Set for each argument of the verb where its values come from; for other arguments argcomplete offers files."""
+    """Set the source of values for each argument of the verb; for other arguments argcomplete offers files."""
     for action in parser._actions:  # noqa: SLF001 - argparse has no other list of them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - nor a public name of this type
             for below in action.choices.values():
@@ -72,12 +72,12 @@ def _offer(parser: argparse.ArgumentParser) -> None:
 
 
 def _quiet(values: Values) -> Callable[..., list[str]]:
-    """Return *values* as argcomplete asks for them; an error in the line offers nothing, since the run will report it."""
+    """Wrap *values* for argcomplete; an error in the line offers nothing, since the run will report it."""
 
     def offered(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
         try:
             return [value for value in values(prefix, parsed_args) if value.startswith(prefix)]
-        # A traceback would be printed into the line that is typed.
+        # A traceback would be printed into the user's line.
         except (MlusimError, OSError):
             return []
 
@@ -98,7 +98,7 @@ def _cases(_: str, args: argparse.Namespace) -> Iterable[str]:
 
 
 def _arguments(prefix: str, args: argparse.Namespace) -> Iterable[str]:
-    """Yield the parameters of the kernel with ``=``, and after that the words that a value may begin with."""
+    """Yield the parameters of the kernel with ``=``, and after the ``=`` the words that a value may begin with."""
     name, equals, _ = prefix.partition("=")
     if equals:
         yield from (
@@ -160,4 +160,4 @@ VALUES: dict[str, Values] = {
     "only": _checkers,
     "name": _intrinsics,
 }
-"""The values of arguments, by their ``dest``."""
+"""The functions that yield the values of arguments, by their ``dest``."""

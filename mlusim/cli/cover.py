@@ -1,4 +1,4 @@
-"""``mlusim cover``: which lines of kernels ran, by task, over one program or several runs."""
+"""``mlusim cover``: the lines of kernels that ran, by task, in one program or in several runs."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from mlusim.report import coverage
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the program, or read a record, and show what ran; the exit code is the program's."""
+    """Run the program, or read a record, and show its coverage; the exit code is the program's."""
     check_writable(args.keep, args.lcov, args.html)
     done: Sequence[Launched] = ()
     if _is_record(args.program):
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     shown = Document(record.to_json, lambda: [Unfolded(coverage.coverage_text(record)), *judged])
     show.say(shown, json=args.json)
     for each in done if args.json else ():
-        each.tell_judged()  # the document is a record, which other runs are added to
+        each.tell_judged()  # the document is a record, to which other runs are added
     for name, text_of in ((args.lcov, coverage.lcov), (args.html, coverage.coverage_page)):
         if name is not None:
             write_text(name, text_of(record))
@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Sequence[Launched]]:
-    """Run the program, or each case of a file, and return what ran in all of them."""
-    # What reads the program asks for --check, which this verb does not take.
+    """Run the program, or each case of a file, and return their merged coverage."""
+    # Code that reads the program expects --check, which this verb lacks.
     args.check = ()
     calls = [applied(args, case) for case in chosen(args)] if programs.is_cases(args.program) else [args]
     run = [programs.judged_program_of(call) for call in calls]
@@ -61,7 +61,7 @@ def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Sequence[La
 
 
 def _is_record(name: str | None) -> bool:
-    """Return whether *name* is a record of ``--keep``, and no program."""
+    """Return whether *name* is a record of ``--keep``, not a program."""
     if name is None or not name.endswith(".json"):
         return False
     origin = f"`mlusim cover PROGRAM --keep {name}` makes one"
@@ -70,14 +70,14 @@ def _is_record(name: str | None) -> bool:
     raise UsageError(f"{name} is not a record of coverage; {origin}")
 
 
-# -- ``--coverage F.json`` of other verbs, which adds the lines that ran to a record -------------------
+# -- ``--coverage F.json`` of other verbs, which adds covered lines to a record ------------------------
 
 
 @contextmanager
 def covering(args: argparse.Namespace) -> Iterator[None]:
-    """Count the lines of kernels that run in the block; then add them to the record, and tell how much of each file ran.
+    """Count the lines of kernels that run in the block; then add them to the record, and print the share of each file.
 
-    The cases of operators run in this process, where they are counted.
+    Operators' cases run in this process, where the lines are counted.
     """
     name = args.record_of_lines
     check_writable(name)

@@ -27,21 +27,21 @@ def run(args: argparse.Namespace) -> int:
         serve_socket(args.port, program_of, lambda port: print(f"listening at 127.0.0.1:{port}", flush=True))
         return entry.CLEAN
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what C code prints must not get between the messages
+    os.dup2(2, 1)  # output of C code must not get between the messages
     nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)  # what a program reads must not be the editor's requests
+    os.dup2(nothing, 0)  # a program must not read the editor's requests as input
     os.close(nothing)
     serve(source, sink, program_of)
     return entry.CLEAN
 
 
 def program_of(arguments: Mapping[str, Any]) -> Program:
-    """Return the program that a launch names, by the rules of `mlusim debug`; raises `UsageError` for what is none."""
+    """Return the program that a launch request describes, by the rules of `mlusim debug`; raises `UsageError` for an invalid one."""
     folder = arguments.get("cwd")
     if folder:
         if not Path(str(folder)).is_dir():
             raise UsageError(f"cwd {folder} is not a folder")
-        # As for a program that is started there: its files and its modules are found.
+        # As if the program were started there, so that its files and modules are found.
         os.chdir(str(folder))
         sys.path.insert(0, str(folder))
     if not arguments.get("program"):
@@ -63,7 +63,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
 
 
 def _meant(arguments: Mapping[str, Any]) -> str:
-    """Return which key of a launch an option among its ``args`` belongs to, as the rest of a sentence; "" where none does."""
+    """Return the end of a sentence with the key that an option in ``args`` should be; "" if there is none."""
     words = _many(arguments, "args")
     for word, behind in zip(words, [*words, "..."][1:], strict=True):
         short = {"-D": "define", "-I": "include"}.get(word[:2])
@@ -80,7 +80,7 @@ def _meant(arguments: Mapping[str, Any]) -> str:
 
 
 def _words(arguments: Mapping[str, Any]) -> list[str]:
-    """Return the command line that says the same."""
+    """Return the equivalent command line."""
     words = _many(arguments, "program") or [str(arguments["program"])]
     for name in ("case", "inputs", "board", "seed", "effects"):
         if arguments.get(name) is not None:
@@ -101,7 +101,7 @@ def _words(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _pairs(arguments: Mapping[str, Any], name: str) -> list[str]:
-    """``NAME=VALUE``, given as such in a list or as members of an object."""
+    """Return the words ``NAME=VALUE``, which a request has as a list of words or as an object."""
     members = arguments.get(name)
     if isinstance(members, Mapping):
         return [key if value is None else f"{key}={value}" for key, value in members.items()]

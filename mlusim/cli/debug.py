@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mlusim.debug import recording as recordings
     from mlusim.debug.recording import Recording
     from mlusim.debug.tui import app as screen
-else:  # a session that is not a person's has no colours
+else:  # a session that is not interactive has no colours
     cases, output, recordings, screen, terminals, syntax, texts = lazy(
         "mlusim.cli.cases",
         "mlusim.cli.show",
@@ -48,7 +48,7 @@ PROMPT = "(mlusim) "
 
 
 def run(args: argparse.Namespace) -> int:
-    """Debug; returns 2 where a command was a mistake, 3 after a fault, 1 after failed accuracy."""
+    """Debug; returns 2 if a command was invalid, 3 after a fault, 1 after failed accuracy."""
     history = DEFAULT_HISTORY if args.history is None else args.history << 20
     if history < 0:
         raise UsageError(f"--history {args.history} is negative; give MiB, 0 or more")
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _recording(args: argparse.Namespace) -> "Recording | None":
-    """Return the recording that was named; a person at a terminal is asked whether its code may run."""
+    """Return the named recording; at a terminal the user is asked whether its code may run."""
     if args.replay is None:
         if args.trust or args.show:
             raise UsageError(f"--{'trust' if args.trust else 'show'} goes with --replay")
@@ -93,7 +93,7 @@ def _recording(args: argparse.Namespace) -> "Recording | None":
 
 
 def _shown(recording: "Recording | None") -> int:
-    """Print what the recording would run."""
+    """Print the code that the recording would run."""
     if recording is not None:
         plain_text.say(
             options.listing(recording.code) or f"{recording.name} holds a call of {recording.stored_name}"
@@ -111,18 +111,18 @@ def _shown(recording: "Recording | None") -> int:
 def _console(
     args: argparse.Namespace, history: int, recording: "Recording | None"
 ) -> tuple[Console, list[str]]:
-    """Return a console on the program that was named, or on a recording, and sentences about what differs from the recording."""
+    """Return a console for the program or the recording, and sentences about its differences from the recording."""
     if recording is None:
         return Console(DebugSession(programs.judged_program_of(args), history=history)), []
     session = DebugSession(recordings.program_in(recording), history=history)
     return Console(session), recordings.stand(session, recording)
 
 
-# -- the conversation --------------------------------------------------------------------------------
+# -- the dialogue ------------------------------------------------------------------------------------
 
 
 def _scripted(args: argparse.Namespace, console: Console) -> list[tuple[str, Reply]]:
-    """Execute the commands that were given, up to the first mistake; with ``--json`` print nothing."""
+    """Execute the given commands up to the first invalid one; with ``--json`` print nothing."""
     replies: list[tuple[str, Reply]] = []
     for text in _given(args):
         if not args.json:
@@ -164,13 +164,13 @@ def _code(console: Console, ok: bool) -> int:
     if isinstance(session.host.failure, Fault) or isinstance(session.stop.error, Fault):
         return entry.FAULT
     if session.ended and session.host.failure is not None:
-        return entry.USAGE  # as `check` says of a script that raises
+        return entry.USAGE  # as `check` returns for a script that raises
     passed = getattr(session.host.result, "passed", True)
     return entry.CLEAN if passed or not session.ended else entry.FINDINGS
 
 
 def _interactive(console: Console) -> int:
-    """Read commands until one leaves or there are no more."""
+    """Read commands until one ends the debugger or the input ends."""
     terminal = sys.stdin.isatty()
     plain_text.say(f"mlusim debug {console.session.program.name}: `help` lists the commands, `run` begins")
     show(console.stop_text(), terminal=terminal)
@@ -184,7 +184,7 @@ def _interactive(console: Console) -> int:
 
 
 def _conversation(console: Console, *, terminal: bool) -> bool:
-    """Read and execute; whether the last line was understood."""
+    """Read and execute commands; return whether the last one was valid."""
     ok = True
     while True:
         try:
@@ -209,10 +209,10 @@ def _conversation(console: Console, *, terminal: bool) -> bool:
 
 
 def _full_screen(args: argparse.Namespace, history: int, recording: "Recording | None") -> int:
-    """Run the view on Textual in a thread of its own, and return the exit code."""
+    """Run the Textual screen in a thread of its own, and return the exit code."""
     if args.json or args.command or args.script:
         raise UsageError("--tui is for people; leave --json, --command and --script out")
-    with terminal_taken() as terminal:  # before Textual is imported, which takes a while
+    with terminal_taken() as terminal:  # before Textual is imported, which takes time
         return _at(terminal, args, history, recording)
 
 
@@ -226,7 +226,7 @@ def _at(terminal: Terminal, args: argparse.Namespace, history: int, recording: "
 
     def make() -> Console:
         console = _console(args, history, recording)[0]
-        list(begin(console))  # what it sets counts; what it says is not shown
+        list(begin(console))  # its settings count; its answers are not shown
         return console
 
     failure = show_screen(make, terminal)
@@ -239,13 +239,13 @@ def _at(terminal: Terminal, args: argparse.Namespace, history: int, recording: "
 
 HOME = Path("~/.mlusim")
 INIT, HISTORY = "debug-init", "debug-history"
-LINES = 1000  # lines that are recalled in later sessions
-PATIENCE = 1.0  # seconds before a command that still runs says so
+LINES = 1000  # lines stored for later sessions
+PATIENCE = 1.0  # seconds after which a running command is reported
 _SOURCE = re.compile(r"^(?P<head>\d+\t)(?P<code>.*)$")
 
 
 def coloured(text: str) -> "texts.Text":
-    """Return an answer with its lines of source highlighted, and the reason of a stop standing out."""
+    """Return an answer with its source lines highlighted and the reason of a stop emphasized."""
     lines = []
     for line in text.split("\n"):
         source = _SOURCE.match(line)
@@ -261,7 +261,7 @@ def coloured(text: str) -> "texts.Text":
 
 
 def show(text: str, *, terminal: bool) -> None:
-    """Print an answer; on a terminal with colours, unless NO_COLOR says otherwise."""
+    """Print an answer; on a terminal with colours, unless NO_COLOR is set."""
     if terminal and sys.stdout.isatty():
         terminals.Console(soft_wrap=True, highlight=False, markup=False).print(coloured(lines_shown(text)))
     else:
@@ -269,8 +269,8 @@ def show(text: str, *, terminal: bool) -> None:
 
 
 def begin(console: "Console") -> Iterator[str]:
-    """Execute the lines of the user's init file, if there is one; the answers."""
-    # Unlike what a recording holds, this file is the user's own, and runs without a question.
+    """Execute the lines of the user's init file, if there is one, and yield the answers."""
+    # Unlike the code of a recording, this file is the user's own, and runs without a question.
     path = HOME.expanduser() / INIT
     if path.is_file():
         for reply in console.execute_file(str(path)):
@@ -280,7 +280,7 @@ def begin(console: "Console") -> Iterator[str]:
 
 @contextlib.contextmanager
 def recalled(console: "Console") -> Iterator[None]:
-    """Let lines of the block be recalled, those of earlier sessions too, and complete words at the tab key."""
+    """Let the user recall lines, also those of earlier sessions, and complete words with the tab key during the block."""
     try:
         import readline  # noqa: PLC0415 - not on every system
     except ImportError:
@@ -313,7 +313,7 @@ def recalled(console: "Console") -> Iterator[None]:
 
 @contextlib.contextmanager
 def ticking(progress: Callable[[], str]) -> Iterator[None]:
-    """Show on standard error, while the block runs, that something runs, for how long, and how far it has come."""
+    """Show on standard error that the block is running, for how long, and how far it is."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
@@ -338,17 +338,17 @@ def ticking(progress: Callable[[], str]) -> Iterator[None]:
         thread.join()
 
 
-# -- a terminal that a debugger of the host has given to the program that it runs ----------------------
+# -- a terminal that a host debugger has given to the program that it runs -----------------------------
 
 
 @contextlib.contextmanager
 def foreground() -> Iterator[None]:
-    """Have the terminal for the block where a process below this one has it, and give it back: a read would fail."""
+    """Take the terminal from a descendant process for the block and give it back: without it, a read would fail."""
     group = _group_below()
     if group is None:
         yield
         return
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])  # else taking it stops this process
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])  # or taking it would stop us
     try:
         os.tcsetpgrp(sys.stdin.fileno(), os.getpgrp())
         try:
@@ -361,7 +361,7 @@ def foreground() -> Iterator[None]:
 
 
 def _group_below() -> int | None:
-    """Return the group of processes that has the terminal, where its leader is below this process; None for any other."""
+    """Return the process group that has the terminal, if its leader is a descendant of this process; otherwise None."""
     try:
         group = os.tcgetpgrp(sys.stdin.fileno())
     except (OSError, ValueError):  # no terminal
@@ -370,7 +370,7 @@ def _group_below() -> int | None:
 
 
 def _below(pid: int) -> bool:
-    """Return whether this process has started *pid*, or what started it."""
+    """Return whether *pid* is a descendant of this process."""
     while pid > 1:
         try:
             pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

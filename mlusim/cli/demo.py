@@ -1,4 +1,4 @@
-"""``mlusim demo``: every operator at network scale on two boards, judged, in one table and one page; then a bug, and what would help."""
+"""``mlusim demo``: every operator at network scale on two boards, judged, in one table and one page; then a bug, and advice on speed."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ from mlusim.report.tables import problems, summary_table
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run, print, write the page, and print where it is."""
+    """Run everything, print the results, write the page, and print its path."""
     check_writable(args.output)
     html_text([], mlusim.__version__)
     broken, mended = (_call(name) for name in (BROKEN, MENDED))
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def demo_jobs(boards: Sequence[str]) -> list[Job]:
-    """Return every case of the network on *boards*."""
+    """Return every case of the group "network" on *boards*."""
     return [
         Job(operator.name, case.name, board)
         for operator in operators().values()
@@ -64,16 +64,16 @@ def demo_jobs(boards: Sequence[str]) -> list[Job]:
     ]
 
 
-# -- a bug, and what would help -------------------------------------------------------------------
+# -- a bug, and advice on speed -------------------------------------------------------------------
 
 BROKEN, MENDED = "gelu.mlu", "gelu_waits.mlu"
 COUNT, TASKS = 100_000, 4
 ARGUMENTS = {"out": f"out:float32:{COUNT}", "x": f"randn:float32:{COUNT}", "count": str(COUNT)}
-"""What both kernels are called with, as the README has it."""
+"""The arguments of both kernels, as in the README."""
 
 
 def _call(name: str) -> KernelCall:
-    """Return the call of an example's kernel, which is loaded.  Raises `UsageError` where what reads BANG C is not installed."""
+    """Return the call of an example's kernel, with its sources loaded.  Raises `UsageError` if the parser for BANG C is not installed."""
     path = shipped(f"first_kernel/{name}", f"examples/first/{name}")
     if path is None:
         raise UsageError(f"{name} is not installed with mlusim; install mlusim from a checkout or a wheel")
@@ -83,13 +83,13 @@ def _call(name: str) -> KernelCall:
 
 
 def _typed(verb: str, call: KernelCall) -> Text:
-    """Return the command that does with *call* what the demonstration does."""
+    """Return the command line that has the same effect on *call* as the demonstration."""
     arguments = " ".join(f"--arg {name}={text}" for name, text in call.arguments.items())
     return Text(f"$ mlusim {verb} {shown_file(call.asked.file)} --dim {TASKS} {arguments}", style="bold")
 
 
 def _bug(call: KernelCall) -> Iterator[RenderableType]:
-    """Yield a kernel's bug as `mlusim check` finds it."""
+    """Yield a kernel's bug as `mlusim check` reports it."""
     yield "\nA bug that a card may not show, a copy that nothing waits for:"
     yield _typed("check", call)
     names = tuple(checkers())
@@ -97,7 +97,7 @@ def _bug(call: KernelCall) -> Iterator[RenderableType]:
 
 
 def _help(call: KernelCall) -> Iterator[RenderableType]:
-    """Yield what would make the kernel faster that waits, as `mlusim profile` says it."""
+    """Yield the advice of `mlusim profile` for the kernel without the bug."""
     with profiled() as profile:
         call.run(())
     (launch,) = profile.launches

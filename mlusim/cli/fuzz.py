@@ -1,4 +1,4 @@
-"""``mlusim fuzz``: calls of a kernel or an operator that are drawn where faults live, under the checkers, until one fails."""
+"""``mlusim fuzz``: calls of a kernel or an operator, drawn where faults are likely and run under checkers, until one fails."""
 
 import argparse
 import importlib
@@ -38,9 +38,9 @@ EXAMPLE = (
 
 
 def run(args: argparse.Namespace) -> int:
-    """Search; returns 1 where a call fails."""
+    """Search; returns 1 if a call fails."""
     long_work.refuse_dask_with_jobs(args)
-    # The record is in memory: processes would each count for themselves.
+    # The record is in this process's memory: other processes would count separately.
     if args.record_of_lines is not None and (args.jobs or args.dask):
         raise UsageError("--coverage counts lines in one process; leave --jobs and --dask out")
     if programs.is_cases(args.program):
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     subject = task.subject
     where = Path(subject.files[0]).with_suffix(".fuzz") if subject.files else f"{subject.asked.file}.fuzz"
     corpus = Corpus(args.corpus or where)
-    # Here and not in the search: a call that never fits would be drawn until the time is over.
+    # Checked here, not in the search, which would draw calls that never fit until its time is over.
     refuse_unfit(task)
     seconds = args.seconds if args.seconds or args.runs else USUAL_SECONDS
     with long_work.machines(args, GOES_ON) as executor, show.progress("fuzzing", args.runs or 0) as step:
@@ -75,9 +75,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _of_case(args: argparse.Namespace) -> argparse.Namespace:
-    """Return *args* with the call of the case that they name, whose seed stands where none is typed.
+    """Return *args* with the call of the case that they name, and with its seed unless one was given.
 
-    Raises `UsageError` for what does not go with calls that are drawn.
+    Raises `UsageError` for options that contradict drawn calls.
     """
     case = cases.one_case(args)
     if args.function is not None:
@@ -113,8 +113,8 @@ def _task(args: argparse.Namespace) -> FuzzTask:
         )
     dims = tuple(dict.fromkeys(dim_of(word.strip()) for word in (args.dim or "1").split("|")))
     boards = tuple(options.boards_in(args.board, DEFAULT_BOARDS[:1]))
-    if subject.files and args.function is None:  # the others launch by themselves
-        # Refused now: a grid that a board does not have would fail in each draw.
+    if subject.files and args.function is None:  # other subjects make their own launches
+        # Refused now: a grid that the board does not have would fail in each draw.
         for board, dim in itertools.product(boards, dims):
             grid_of(find_board(board), dim, kind_of(args.kind))
     return FuzzTask(subject, CallDraw(specified(values), dims, boards), names, args.seed or 0, args.limit)
@@ -131,14 +131,14 @@ def _source(args: argparse.Namespace) -> subjects.FuzzedCall:
     asked = _asked(args, (args.program, *args.arguments))
     asked = evolve(asked, include=tuple(args.include), define=programs.defines(args.define))
     case: KernelCase | None = getattr(args, "named_case", None)
-    # What is typed stands before the case.
+    # The command line overrides the case.
     if case is None or case.asked.criterion.reference is None or args.reference is not None:
         return subjects.FuzzedCall(asked)
     return subjects.FuzzedCall(evolve(asked, criterion=case.asked.criterion), (case.path, case.name))
 
 
 def _asked(args: argparse.Namespace, files: tuple[str, ...]) -> AskedCall:
-    """Return what is called of *files*, without what is drawn."""
+    """Return the call of *files* without the drawn arguments."""
     criterion = Criterion(args.reference)
     kind = kind_of(args.kind).name
     return AskedCall(files, args.kernel, args.function, kind=kind, criterion=criterion)
@@ -155,7 +155,7 @@ def _python(args: argparse.Namespace) -> subjects.FuzzedCall:
 def _triton(args: argparse.Namespace) -> subjects.FuzzSubject:
     if args.arguments:
         raise UsageError(f"one Python file is searched at a time; leave {args.arguments[0]!r} out")
-    # By its name: Triton is an extra, and takes seconds to load.
+    # Imported by name: Triton is an extra, and takes seconds to load.
     triton = importlib.import_module("mlusim.triton.fuzzed")
     asked = evolve(_asked(args, (args.program,)), define=dict(args.triton.constants))
     subject: subjects.FuzzSubject = triton.FuzzedTriton(asked, triton=args.triton)
@@ -163,7 +163,7 @@ def _triton(args: argparse.Namespace) -> subjects.FuzzSubject:
 
 
 def _operator(args: argparse.Namespace) -> Operator:
-    """Return the operator that was named.  Raises `UsageError` for options of kernels."""
+    """Return the named operator.  Raises `UsageError` for options of kernels."""
     programs.refuse_file(
         args.program,
         f"calls are drawn of one kernel: name its BANG C or Python file, {EXAMPLE}, an operator, or cases.toml",
@@ -177,7 +177,7 @@ def _operator(args: argparse.Namespace) -> Operator:
 
 
 def _command(args: argparse.Namespace, task: FuzzTask, call: KeptCall, place: Path) -> str:
-    """Return the line that makes *call* again, whose arrays are in *place*."""
+    """Return the command line that repeats *call*, whose arrays are in *place*."""
     words = ["mlusim", "check", *task.subject.words(call, place)]
     if args.only:
         words += ["--only", ",".join(task.checkers)]

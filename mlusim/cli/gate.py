@@ -1,4 +1,4 @@
-"""``--baseline`` and ``--write-baseline`` of reports and profiles: a run compared with a stored one, or stored."""
+"""``--baseline`` and ``--write-baseline`` of reports and profiles: comparing a run with a stored one, and storing one."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
@@ -20,15 +20,15 @@ from mlusim.operators.registry import operators
 from mlusim.report import compare
 
 Exists = Callable[[compare.Key], bool]
-LARGEST = 64 << 20  # bytes: a line has some 300, so that this is a baseline of 200,000 calls
+LARGEST = 64 << 20  # bytes: a line has about 300, so that this suffices for 200,000 calls
 STYLES = {"regression": "bold red", "improvement": "green", "trade": "yellow"}
 
 
 @frozen
 class Gate:
-    """The gate that the command line asks for: the stored run to compare with, or the file to store this one in.
+    """The comparison that the command line requests: the stored run to compare with, or the file to store this run in.
 
-    ``of`` is what a baseline of this verb holds.
+    ``of`` names what a baseline of this verb contains.
     """
 
     name: str | None
@@ -41,7 +41,7 @@ class Gate:
     def compared(
         self, measured: Sequence[compare.Measured], exists: Exists
     ) -> compare.BaselineComparison | None:
-        """Return the comparison; None where none is asked for."""
+        """Return the comparison; None if none is requested."""
         if self.name is None or self.baseline is None:
             return None
         return compare.compare(
@@ -49,11 +49,11 @@ class Gate:
         )
 
     def store(self, measured: Sequence[compare.Measured], exists: Exists) -> None:
-        """Write the baseline that is asked for, and say on standard error what is in it."""
+        """Write the requested baseline, and say on standard error what it contains."""
         if self.target is None:
             return
         fit = [call.entry for call in measured if call.fit and call.entry is not None]
-        with changing(self.target):  # another report may have written its calls since this one began
+        with changing(self.target):  # another report may have written its calls since this run began
             before = _read(self.target, self.of) if Path(self.target).is_file() else None
             baseline = compare.merged(before, fit, mlusim.__version__, exists, self.of)
             options.write_text(self.target, compare.baseline_text(baseline))
@@ -65,7 +65,7 @@ class Gate:
 
 
 def gate_in(args: argparse.Namespace, of: str = compare.CALLS) -> Gate:
-    """Return the gate that *args* ask for, its files read and checked before anything runs."""
+    """Return the gate that *args* request; its files are read and checked before anything runs."""
     if args.baseline is not None and args.write_baseline is not None:
         raise UsageError("--baseline and --write-baseline exclude each other; compare first, then write")
     if args.threshold is not None and args.baseline is None:
@@ -82,7 +82,7 @@ def gate_in(args: argparse.Namespace, of: str = compare.CALLS) -> Gate:
 
 
 def report_gate(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
-    """Return the gate of a report; raises `UsageError` where its baseline has none of *jobs*, before they run."""
+    """Return the gate of a report; raises `UsageError` before *jobs* run if its baseline has none of them."""
     gate = gate_in(args)
     stored = {} if gate.baseline is None else gate.baseline.entries
     needed = gate.baseline is not None and not gate.allow_missing
@@ -94,7 +94,7 @@ def report_gate(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
 
 
 def exists(key: compare.Key) -> bool:
-    """Return whether there is such a call: operator, case, and a board that the case runs on."""
+    """Return whether the call exists: operator, case, and a board for which the case is declared."""
     name, wanted, board = key
     operator = operators().get(name)
     cases = () if operator is None else operator.cases
@@ -102,7 +102,7 @@ def exists(key: compare.Key) -> bool:
 
 
 def comparison_parts(comparison: compare.BaselineComparison) -> Iterator[Part]:
-    """Yield the comparison, which stands below the tables."""
+    """Yield the comparison, which is printed below the tables."""
     yield ""
     for kind, text in compare.lines(comparison):
         yield Unfolded(Text.assemble((f"{kind}: ", STYLES.get(kind, "dim")), text))
@@ -112,7 +112,7 @@ def comparison_parts(comparison: compare.BaselineComparison) -> Iterator[Part]:
 
 
 def tell_comparison(comparison: compare.BaselineComparison) -> None:
-    """Say it on standard error, where standard output is a file's."""
+    """Print the comparison on standard error, if standard output has a file's contents."""
     for kind, text in compare.lines(comparison):
         plain_text.remark(f"{kind}: {text}")
     plain_text.remark(compare.headline(comparison, mlusim.__version__))

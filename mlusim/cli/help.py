@@ -1,7 +1,7 @@
-"""The text of ``--help`` and ``--help-all``: options in groups that are the same, in one order, for every verb.
+"""The text of ``--help`` and ``--help-all``: options in the same groups and the same order for every verb.
 
-``--help`` fits a screen: what the verb itself does is explained, and of the options that verbs share the names stand, since who knows
-one verb knows those of all.  ``--help-all`` explains each.
+``--help`` fits a screen: the verb's own options are explained, and shared options are listed by name, since users who
+know one verb know them.  ``--help-all`` explains each.
 """
 
 import argparse
@@ -24,16 +24,16 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "output": ("--json", "--format", "-o", "--keep", "--restart", "--save", "--html", "--trace", "--lcov", "--coverage", "-v"),
     "engine": ("--board", "--engine", "--threads", "--jobs", "--dask", "--limit", "--seconds", "--memory"),
 }  # fmt: skip
-"""By the title of a group its options in order; `OWN` has those that no other group has, in the order of their declaration."""
+"""The options of each group in order, by its title; `OWN` has the other options, in the order of their declaration."""
 
-WIDEST = 100  # characters of a line of help, on wider terminals too
-MARGIN = 2  # characters that stay free at the right, as argparse has it
-COLUMN = 22  # characters to the left of what an option does
-EXAMPLES = 4  # on one screen, with the line above them
+WIDEST = 100  # characters of a line of help, also on wider terminals
+MARGIN = 2  # characters that stay free at the right, as in argparse
+COLUMN = 22  # characters to the left of an option's meaning
+EXAMPLES = 4  # on one screen, including the line above them
 
 
 def options_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Return the shown options of *parser* but for help."""
+    """Return the visible options of *parser*, except help."""
     return [
         action
         for action in parser._actions  # noqa: SLF001 - argparse has no public list of its arguments
@@ -42,12 +42,12 @@ def options_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def words_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Return the arguments of *parser* without an option: the program, its words."""
+    """Return the positional arguments of *parser*: the program, its words."""
     return [action for action in parser._actions if not action.option_strings]  # noqa: SLF001 - the same
 
 
 def grouped(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]:
-    """Return the options of *parser* by the titles of `GROUPS`, each group in its order; groups without any are left out."""
+    """Return the options of *parser* by the titles of `GROUPS`, each group in its order; empty groups are left out."""
     options = options_of(parser)
     places = {option: (title, at) for title, group in GROUPS.items() for at, option in enumerate(group)}
     positioned: dict[str, list[tuple[int, argparse.Action]]] = {title: [] for title in GROUPS}
@@ -59,7 +59,7 @@ def grouped(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]
 
 
 def screen(parser: argparse.ArgumentParser) -> str:
-    """Return the help of one screen: what the verb does by itself explained, the options of all verbs by name."""
+    """Return the help of one screen: the verb's own options explained, the shared ones by name."""
     groups = grouped(parser)
     verb_options = groups.pop(OWN, [])
     shared = (_names(title, group) for title, group in groups.items())
@@ -80,7 +80,7 @@ def whole(parser: argparse.ArgumentParser) -> str:
 
 
 def listing(parser: argparse.ArgumentParser, verbs: Mapping[str, Sequence[tuple[str, str]]]) -> str:
-    """Return the help of a program of *verbs*: names and what each does, by the titles of their groups."""
+    """Return the help of a program of *verbs*: names and summaries, by the titles of their groups."""
     blocks = (
         "\n".join(
             [
@@ -119,7 +119,7 @@ def _shown(action: argparse.Action) -> str:
 
 
 def _explained(parser: argparse.ArgumentParser, title: str | None, actions: Sequence[argparse.Action]) -> str:
-    """Return the *actions* with what each does, as argparse lays them out."""
+    """Return the *actions* with their meanings, in the layout of argparse."""
     formatter = argparse.HelpFormatter(parser.prog, max_help_position=COLUMN, width=_width())
     formatter.start_section(title)
     formatter.add_arguments(actions)
@@ -128,7 +128,7 @@ def _explained(parser: argparse.ArgumentParser, title: str | None, actions: Sequ
 
 
 def _names(title: str, actions: Sequence[argparse.Action]) -> str:
-    """Return the names of the options of a group, with what each takes, as ``--dim X,Y,Z``."""
+    """Return the names of the options of a group, with their values, as ``--dim X,Y,Z``."""
     spelt = (
         f"{action.option_strings[0]}{_taken(action)}".replace(" ", "\N{NO-BREAK SPACE}") for action in actions
     )

@@ -1,7 +1,7 @@
-"""``mlusim isa``: the intrinsics, as the table has them.
+"""``mlusim isa``: the intrinsics of the table.
 
-The page of one intrinsic is printed from plain data, which is kept in the user's cache for the next call: loading the
-table takes longer than printing a page.  What is kept holds for the state of the files that it follows from.
+The page of one intrinsic is printed from plain data in the user's cache: loading the
+table takes longer than printing a page.  The cached data is keyed by the state of the source files.
 """
 
 import argparse
@@ -27,14 +27,14 @@ from mlusim.text_grid import Grid, facts, table
 
 if TYPE_CHECKING:
     from mlusim.cli import isa_coverage as coverage
-else:  # the vendor's names, and with them the table and the helper library
+else:  # the vendor's names need the table and the helper library
     (coverage,) = lazy("mlusim.cli.isa_coverage")
 
 COVERAGE, TABLE = "mlusim.cli.isa_coverage", "mlusim.cli.isa_table"
 
 
 def needs(args: argparse.Namespace) -> Sequence[str]:
-    """Return the modules that show what is asked for: a page that is kept needs no table."""
+    """Return the modules needed for the answer: a cached page needs no table."""
     if args.coverage:
         return (COVERAGE,)
     return () if args.name is not None and find(args.name) is not None else (TABLE,)
@@ -52,15 +52,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-# -- pages that are kept -------------------------------------------------------------------------------
+# -- cached pages --------------------------------------------------------------------------------------
 
 FOLDER = "isa"
-# What rows and their directions follow from.
+# The files that rows and their directions depend on.
 _ROOMS = ("isa", "arch", "memory", "formula", "engine", "cli", "machine", "time", ".")
 
 
 def find(name: str) -> Mapping[str, Any] | None:
-    """Return the page of the intrinsic *name*, with or without leading underscores and in any case; None where none is kept."""
+    """Return the cached page of the intrinsic *name*, in any case, with or without leading underscores; None if it is not cached."""
     bare = name.lstrip("_").lower()
     pages = _pages()
     page: Mapping[str, Any] | None = pages.get(bare) or pages.get(bare + "_")
@@ -68,7 +68,7 @@ def find(name: str) -> Mapping[str, Any] | None:
 
 
 def keep(pages: Mapping[str, Any]) -> None:
-    """Keep *pages*, by the names of the rows, where the cache can be written."""
+    """Cache *pages*, by the names of the rows, if the cache is writable."""
     cache.write(_name(), zlib.compress(json.dumps(pages).encode()))
     _pages.cache_clear()
 
@@ -80,7 +80,7 @@ def _pages() -> dict[str, Any]:
         return {}
     try:
         pages = json.loads(zlib.decompress(content))
-    except (zlib.error, ValueError):  # it is made again
+    except (zlib.error, ValueError):  # the pages are made again
         return {}
     return pages if isinstance(pages, dict) else {}
 
@@ -109,12 +109,12 @@ OVERLAP = {
 
 
 def unmarked(doc: str) -> str:
-    """Return *doc* without the marks of reStructuredText, which a terminal does not show."""
+    """Return *doc* without reStructuredText markup, which a terminal does not show."""
     return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", doc.replace("``", ""))
 
 
 def page_told(page: Mapping[str, Any]) -> Document:
-    """Return what is said of *page*, which `isa_table.page_of` makes."""
+    """Return the document of *page*, which `isa_table.page_of` makes."""
     return Document(lambda: page["document"], lambda: _page(page))
 
 
@@ -139,7 +139,7 @@ def _page(page: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def directions_table(directions: list[dict[str, Any]]) -> Grid:
-    """Return the directions of a copy, for people."""
+    """Return the directions of a copy as a table."""
     shown = table("direction", "number", "pipe", "forms", right=("number",))
     for direction in directions:
         shown.add_row(
@@ -179,7 +179,7 @@ def _facts(page: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def cycles_told(cycles: Mapping[str, Any]) -> str:
-    """Return what a call takes, in words."""
+    """Return the cycles of a call in words."""
     per, what = ("line", "a line of 128 bytes") if "line" in cycles else ("element", "an element")
     return (
         f"{cycles['call']:g} a call ({cycles['call_certainty']}) and {cycles[per]:g} {what} ({cycles['certainty']}), "
@@ -191,7 +191,7 @@ def cycles_told(cycles: Mapping[str, Any]) -> str:
 
 
 def _coverage(name: str | None) -> Document:
-    """Return the vendor's names that contain *name*, or all.  Raises `UsageError` where no name contains it."""
+    """Return the vendor's names that contain *name*, or all.  Raises `UsageError` if no name contains it."""
     names = [vendor for vendor in coverage.vendor_names() if name is None or name in vendor.spelling]
     if not names:
         raise UsageError(f"none of the vendor's names contains {name!r}; leave it out to see all of them")

@@ -1,4 +1,4 @@
-"""Every name of the vendor that is covered, and its row."""
+"""Every vendor's name that is covered, and its row."""
 
 from attrs import frozen
 
@@ -7,9 +7,9 @@ from mlusim.errors import UsageError
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
 
-# ``name=7`` is used 7 times by the kernels of Cambricon/mlu-ops, ``name=?`` is used there without a count that is
-# known, and a name alone is documented or follows from the suffixes of its family.
-# ``tests/isa/executed_names.py`` says which test holds each of them to its definition.
+# ``name=7``: the kernels of Cambricon/mlu-ops use it 7 times; ``name=?``: they use it an unknown number of
+# times; a name alone is documented, or follows from the suffixes of its family.
+# ``tests/isa/executed_names.py`` lists the test that compares each of them with its definition.
 
 LISTED = """
 __bang_add=223 __bang_sub=190 __bang_mul=228 __bang_add_scalar=102 __bang_sub_scalar=43
@@ -128,14 +128,14 @@ __vv_load_z __vv_store_m __vv_rem __vv_rem_m __vv_rem_z
 
 @frozen
 class VendorName:
-    """One name: as the vendor spells it, and its ``uses`` ("" for none that are known)."""
+    """One name: in the vendor's spelling, and its ``uses`` ("" if none are known)."""
 
     spelling: str
     uses: str
 
     @property
     def bare(self) -> str:
-        """The name as Python has it."""
+        """The name in Python."""
         return self.spelling.lstrip("_")
 
 
@@ -146,11 +146,11 @@ def vendor_names() -> tuple[VendorName, ...]:
 
 
 def row_of(name: VendorName) -> Intrinsic | None:
-    """Return the row of the table that *name* is, or None for a helper.
+    """Return the row of the table for *name*, or None for a helper.
 
     Raises `UsageError` for a name that is neither.
     """
-    # A name that is a word of Python ends with an underscore, as assert_.
+    # A name that is a keyword of Python ends in an underscore, as assert_.
     row = ISA.get(name.bare) or ISA.get(name.bare + "_")
     if row is None and not callable(getattr(mlusim.bang, name.bare, None)):
         raise UsageError(

@@ -1,6 +1,6 @@
-"""``mlusim isa`` from the table itself: the list, one row, and words that are not intrinsics.
+"""``mlusim isa`` with the table loaded: the list, one row, and words that are not intrinsics.
 
-Those are built-in variables, memories and copy directions, functions of the helper library, and parts of names.
+Such words are built-in variables, memories and copy directions, functions of the helper library, and parts of names.
 """
 
 import inspect
@@ -29,14 +29,14 @@ from mlusim.time.rates import MARKS, PASSES, VECTOR_LINE, VECTOR_START, series_o
 
 if TYPE_CHECKING:
     from mlusim import bang
-else:  # the helper library, which an intrinsic has no use for
+else:  # the helper library, which a page of an intrinsic does not need
     (bang,) = lazy("mlusim.bang")
 
 CERTAINTY = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
 
 
 def told(name: str | None) -> Document:
-    """Return the list, or what is said of *name*; pages of all rows are kept for the next call."""
+    """Return the list, or the answer about *name*; pages of all rows are cached for the next call."""
     if name is None:
         return Document(lambda: {"intrinsics": [row_facts(row) for row in ISA.values()]}, _list)
     about = word_of(name)
@@ -45,13 +45,13 @@ def told(name: str | None) -> Document:
     if not is_intrinsic(name):
         return matches_told(name)
     page = page_told(page_of(find_intrinsic(name)))
-    # Kept for the next call, because loading the table takes longer than printing a page.
+    # Cached for the next call, since loading the table takes longer than printing a page.
     keep({row.name: page_of(row) for row in ISA.values()})
     return page
 
 
 def page_of(row: Intrinsic) -> dict[str, Any]:
-    """Return all that is shown of *row*, as plain data."""
+    """Return everything that a page shows of *row*, as plain data."""
     return {
         "document": row_facts(row),
         "same": list(row.same),
@@ -78,13 +78,14 @@ def _operand(row: Intrinsic, o: Operand) -> dict[str, Any]:
         "spaces": [space.name for space in o.spaces],
         "dtypes": [str(dtype) for dtype in o.dtypes],
         "partial": o.partial,
-        # 372: on that architecture short element-wise arithmetic may overlap most, and one word must do for the list.
+        # 372: on that architecture short element-wise arithmetic allows the most overlap, and the list has
+        # one word for all.
         "overlap": row.overlap_on(o.name, 372) if o.name in row.overlap else None,
     }
 
 
 def row_facts(row: Intrinsic) -> dict[str, Any]:
-    """Return everything that the table says about *row*."""
+    """Return all facts in *row*."""
     return {
         **members(row, "name", "spelling", "signature", "summary", "doc"),
         "operands": [_operand(row, o) for o in row.operands.values()],
@@ -116,7 +117,7 @@ def row_facts(row: Intrinsic) -> dict[str, Any]:
 
 
 def cycles_of(row: Intrinsic) -> list[dict[str, Any]]:
-    """Return what *row* takes of the vector unit: cycles a call and cycles a line (or an element), and on which boards."""
+    """Return the vector unit's cycles of *row*, per call and per line (or element), and the boards that have these."""
     if row.pipe is not Pipe.VECTOR or row.cost is None:
         return []
     rate = PASSES.get(row.passes.name)
@@ -134,7 +135,7 @@ def cycles_of(row: Intrinsic) -> list[dict[str, Any]]:
 
 
 def _named(boards: Sequence[Board], groups: int) -> str:
-    """Return the series of *boards*, each whole, or their names; or that they are all, where they are the only one of *groups*."""
+    """Return a phrase for *boards*: whole series, or names; or that they are all boards, if there is only one of *groups*."""
     if groups == 1:
         return "every board that has it"
     series = {series_of(board) for board in boards}
@@ -167,7 +168,7 @@ MEMORIES: Mapping[str, tuple[str, str]] = {
 
 
 def word_of(name: str) -> dict[str, Any] | None:
-    """Return the meaning of *name*, in any case and with or without underscores, where it is a word of kernels but no intrinsic."""
+    """Return the meaning of the word *name*, in any case, with or without underscores; None if it is not such a word."""
     bare = name.strip("_").lower()
     for word, meaning in BUILT_IN.items():
         if bare == word.lower():
@@ -211,7 +212,7 @@ def _direction(token: Direction) -> dict[str, Any]:
 
 
 def directions_of(name: str) -> dict[Direction, tuple[str, list[str]]]:
-    """Return the directions that the copy called *name* takes on an MLU370-X4: the pipe that carries each, and its forms."""
+    """Return the directions that the copy *name* accepts on an MLU370-X4: the pipe of each, and its forms."""
     routing = routes(find_board(USUAL).arch, memory_core=False, block=False)
     forms = {
         form: routing.form(numbers, name.endswith("_async"))
@@ -231,9 +232,9 @@ def directions_of(name: str) -> dict[Direction, tuple[str, list[str]]]:
 
 
 def matches_told(name: str) -> Document:
-    """Return what is said of the helper called *name*, or everything that has it in its name.
+    """Return the answer about the helper *name*, or a list of everything whose name contains *name*.
 
-    Raises `UsageError` with the nearest names where nothing has it.
+    Raises `UsageError` with similar names if there is nothing.
     """
     matching = matches(name)
     if is_helper(name) and (known_helper(name) or not matching):
@@ -254,7 +255,7 @@ def _found(part: str, matching: list[tuple[str, str, str]]) -> Iterator[Renderab
 
 
 def matches(part: str) -> list[tuple[str, str, str]]:
-    """Return the spelling, kind and summary of everything that has *part* in its name, in any case."""
+    """Return the spelling, kind and summary of everything whose name contains *part*, in any case."""
     wanted = part.strip("_").lower()
     if not wanted:
         return []
@@ -271,24 +272,24 @@ def matches(part: str) -> list[tuple[str, str, str]]:
     return matching
 
 
-# -- the helper library, which is code and has no rows -------------------------------------------------
+# -- the helper library, which is code without rows ----------------------------------------------------
 
 PREFIX = "mluop_"
 PAGE = "docs/reference/helpers.md"
 
 
 def is_helper(name: str) -> bool:
-    """Return whether *name* is meant to be one of the helper library."""
+    """Return whether *name* has the prefix of the helper library."""
     return name.lstrip("_").lower().startswith(PREFIX)
 
 
 def known_helper(name: str) -> bool:
-    """Return whether there is a helper called *name*, with or without leading underscores, in any case."""
+    """Return whether the helper *name* exists, in any case, with or without leading underscores."""
     return _bare(name) in bang.__all__
 
 
 def _bare(name: str) -> str:
-    """Return *name* as it is exported; it may be in any case, with or without leading underscores."""
+    """Return the exported spelling of *name*, which may be in any case, with or without leading underscores."""
     wanted = name.lstrip("_").lower()
     return next((exported for exported in bang.__all__ if exported.lower() == wanted), wanted)
 
@@ -327,7 +328,7 @@ def _helper(helper: Callable[..., Any]) -> Iterator[RenderableType]:
     about = helper_facts(helper)
     yield Text(about["signature"], style="bold")
     yield ""
-    # One line for each paragraph and item, for the terminal to wrap.
+    # One line for each paragraph and item, since the terminal wraps lines.
     yield unmarked(re.sub(r"(?<!\n)\n(?!\n|\* ) *", " ", about["doc"]))
     yield ""
     yield f"import: {about['import']}"

@@ -1,4 +1,4 @@
-"""``mlusim judge``: many candidates against one reference, each in a confined process, a verdict for each."""
+"""``mlusim judge``: many candidates against one reference, each in a confined process, with a verdict for each."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ WANTED = "name a BANG C file, or a folder of them"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge all; returns 1 where a candidate is not right or has findings."""
+    """Judge all candidates; returns 1 if one is not right or has findings."""
     long_work.refuse_odd(args, args.output, "-o")
     if args.reference is None:
         raise UsageError(
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _files(words: Sequence[str]) -> Iterator[str]:
-    """Yield the files that are judged: those named, and those in folders that are."""
+    """Yield the files to judge: the named ones, and those in named folders."""
     if not words:
         raise UsageError("no candidate was named; give BANG C files or folders of them")
     for word in words:
@@ -60,12 +60,12 @@ def _files(words: Sequence[str]) -> Iterator[str]:
 def _wanted(args: argparse.Namespace, paths: Sequence[str]) -> list[Candidate]:
     seed = args.seed
     if seed is None and args.output is not None and not args.restart:
-        # The file goes on with the inputs that its verdicts were drawn for.
+        # Resumed with the seed of the verdicts in the file.
         seed = kept_seed(args.output)
     if seed is not None and seed < 0:
         raise UsageError(f"--seed {seed} is below 0; give 0 or more")
     if args.kind is not None:
-        # Only for what it refuses, before a process is started.
+        # Only to refuse an invalid reference before a process is started.
         kind_of(args.kind)
     (board,) = options.boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS[:1])
     asked = AskedCall(
@@ -91,7 +91,7 @@ def _wanted(args: argparse.Namespace, paths: Sequence[str]) -> list[Candidate]:
 
 
 def names_of_cases(words: Sequence[str]) -> list[str]:
-    """Return the cases that *words* name: a name may have commas in it, as n=4,m=2."""
+    """Return the cases in *words*; a name may contain commas, as n=4,m=2."""
     return list(dict.fromkeys(word.strip() for word in words if word.strip()))
 
 
@@ -109,7 +109,7 @@ def _judged(args: argparse.Namespace, wanted: Sequence[Candidate], executor: Any
 
 
 def _parts(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
-    """Yield a table with a row for each candidate, then what is wrong, then the count."""
+    """Yield a table with a row for each candidate, then the errors, then the count."""
     shown = table("candidate", "verdict", "time us", "IO", "compute", "bound by", "findings", right=("time us", "IO", "compute", "findings"), fold=("candidate",))  # fmt: skip
     for verdict in verdicts:
         timed = verdict["time_us"] is not None
@@ -133,7 +133,7 @@ def _parts(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
 def _wrong(verdict: Mapping[str, Any]) -> Iterator[str]:
     if verdict["error"] is not None:
         yield verdict["error"]
-    ended = verdict["verdict"] in (FAULT, LIMIT)  # whose error is among the findings too
+    ended = verdict["verdict"] in (FAULT, LIMIT)  # its error is among the findings too
     for finding in () if ended else verdict["findings"][:3]:
         place = f" ({finding['file']}:{finding['line']})" if finding.get("file") else ""
         yield f"{finding['id']}: {finding['message']}{place}"

@@ -1,4 +1,4 @@
-"""The launches of a command line's program, whatever the program is, on its own board or on others, and how it ended."""
+"""The launches of a command line's program, of any kind, on its own board or on others, and how the program ended."""
 
 import argparse
 import contextlib
@@ -26,24 +26,24 @@ Numbered = tuple[int, Launch]
 
 @frozen
 class Launched:
-    """The launches of one run, and its end: what `run` of the program gave, an exception, or a sentence."""
+    """The launches of one run, and its end: the return value of the program's `run`, an exception, or a sentence."""
 
     launches: list[Launch]
     ended: Any
 
     @property
     def findings(self) -> list[Any]:
-        """Return the findings of the checkers in all of them."""
+        """Return the findings of the checkers in all launches."""
         return [finding for launch in self.launches for finding in launch.findings]
 
     @property
     def passed(self) -> bool:
-        """Return whether every output that was compared is accurate."""
+        """Return whether every compared output is accurate."""
         return not wrong_in(self.judged)
 
     @property
     def told(self) -> str:
-        """Return how the program ended if it did not end well, in the words of a page."""
+        """Return a sentence about the program's end if it failed, in the words of a page."""
         if isinstance(self.ended, MlusimError):
             return f"{type(self.ended).__name__}: {said(self.ended)}"
         if isinstance(self.ended, Run):
@@ -52,29 +52,29 @@ class Launched:
 
     @property
     def judged(self) -> Mapping[str, Compared]:
-        """Return the outputs of a call that were compared, by name; empty for other programs."""
+        """Return the comparisons of a call's outputs, by name; empty for other programs."""
         outputs: Mapping[str, Compared] = getattr(self.ended, "judged", {})
         return outputs
 
     def judged_parts(self) -> Iterator[Part]:
-        """Yield a line for each output that was compared, as `mlusim run` has it."""
+        """Yield a line for each compared output, as `mlusim run` does."""
         yield from (Unfolded(line, style) for line, style in plain_text.judged_lines(self.judged))
 
     def tell_judged(self) -> None:
-        """Say the same on standard error, where standard output holds a document."""
+        """Print these lines on standard error, if standard output has a document."""
         for name, compared in self.judged.items():
             plain_text.remark(f"{name}: {compared.told}")
 
     def chosen(self, number: int | None = None, kernel: str | None = None) -> list[Numbered]:
-        """Return the launches that are asked for, with their numbers from 1; raises `UsageError` where there are none."""
+        """Return the selected launches, with their numbers from 1; raises `UsageError` if there are none."""
         if not self.launches and self.ended is not None:
-            return []  # `finish` says why
+            return []  # `finish` reports the reason
         return chosen(self.launches, number, kernel)
 
     def finish(self) -> int:
-        """Report how the program ended if it did not end well, and return the exit code.
+        """Report how the program ended if it failed, and return the exit code.
 
-        Raises the error that it ended with if that is one of mlusim's, which the command line reports.
+        If it ended with one of mlusim's errors, that is raised for the command line to report.
         """
         ended = self.ended
         if isinstance(ended, MlusimError):
@@ -96,10 +96,10 @@ class Launched:
 
 
 def launched(program: Program, *, lines: bool, processes: bool = True, board: str | None = None) -> Launched:
-    """Run *program* and keep its launches, up to its error where it ends in one; with *lines* they know their lines.
+    """Run *program* and keep its launches, up to an error that ends it; with *lines* they have the times of lines.
 
     With *processes* launches in other processes are reported.  With *board* every device is of that board.  Raises
-    `UsageError` for one that comes before any launch, as for a file that is not there.
+    the program's `UsageError` if it comes before any launch, as for a missing file.
     """
     profile, forked = Profiled(lines=lines), Forked()
     ended: Any = None
@@ -109,7 +109,7 @@ def launched(program: Program, *, lines: bool, processes: bool = True, board: st
             ended = program.run(())
     except KeyboardInterrupt:
         raise
-    # A program may raise anything, SystemExit too: that is how it ended, which `finish` reports.
+    # A program may raise anything, also SystemExit; `finish` reports it.
     except BaseException as error:
         if not profile.launches and isinstance(error, UsageError):
             raise
@@ -124,7 +124,7 @@ def launched(program: Program, *, lines: bool, processes: bool = True, board: st
 def chosen(
     launches: Sequence[Launch], number: int | None = None, kernel: str | None = None
 ) -> list[Numbered]:
-    """Return those of *launches* that are asked for, with their numbers from 1; raises `UsageError` for none."""
+    """Return the selected ones of *launches*, with their numbers from 1; raises `UsageError` if there are none."""
     numbered = list(enumerate(launches, 1))
     if number is not None:
         if not 1 <= number <= len(launches):
@@ -156,7 +156,7 @@ def _ending(ended: object) -> str:
 def launched_on(
     args: argparse.Namespace, board: str | None, checks: tuple[str, ...], *, lines: bool, aside: bool
 ) -> tuple[Program, Launched]:
-    """Return the program that the command line describes for *board*, and what it launches there; None is a script's own."""
+    """Run the program of the command line on *board* (None: the script's own boards) and return it with its launches."""
     program = programs.judged(programs.program_on(args, checks, board), args)
     where = None if programs.is_source(args.program) else board
     with plain_text.printing_aside(aside):
@@ -164,10 +164,10 @@ def launched_on(
 
 
 def usual_boards(args: argparse.Namespace, boards: Sequence[str]) -> Sequence[str | None]:
-    """Return the boards where none is named: a script or a test has boards of its own."""
+    """Return the boards if none is named; None stands for those that a script or a test chooses itself."""
     return boards if programs.is_source(args.program) else (None,)
 
 
 def kernel_wanted(args: argparse.Namespace) -> str | None:
-    """Return the kernel whose launches are wanted; of a BANG C file ``--kernel`` says what is launched."""
+    """Return the name of the kernel whose launches are selected; of a BANG C file ``--kernel`` is the kernel to launch."""
     return None if programs.is_source(args.program) else args.kernel

@@ -1,7 +1,7 @@
-"""``mlusim``: finds the verb, runs it, and turns what goes wrong into one sentence and an exit code.
+"""``mlusim``: finds the verb, runs it, and turns errors into one sentence and an exit code.
 
-Exit codes: 0 clean; 1 findings, failed accuracy, a regression or a plan that does not fit; 2 usage, which a
-refusal by a host interface is too; 3 a fault in the simulated machine; 130 when interrupted.
+Exit codes: 0 clean; 1 findings, failed accuracy, a regression or a plan that does not fit; 2 usage, also
+a refusal by a host interface; 3 a fault in the simulated machine; 130 when interrupted.
 """
 
 import argparse
@@ -41,15 +41,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line *argv* (without the program's name) and return the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     prepare()
-    if "_ARGCOMPLETE" in os.environ:  # argcomplete's function of the shell asks for words
+    if "_ARGCOMPLETE" in os.environ:  # argcomplete's shell function requests words
         importlib.import_module("mlusim.cli.completion").complete()
     try:
         code = _run(arguments)
         sys.stdout.flush()
-    except SystemExit as leaving:  # argparse, after --help and --version
+    except SystemExit as leaving:  # argparse exits after --help and --version
         return leaving.code if isinstance(leaving.code, int) else entry.CLEAN
     except MlusimError as error:
-        # What kernels printed is not a part of a document on standard output.
+        # Output of kernels is not a part of a document on standard output.
         return _refuse(error, sys.stderr if "--json" in arguments else sys.stdout)
     except BrokenPipeError:
         drop_output()  # the reader has closed the pipe
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    # Only the chosen verb declares its arguments: those of all would import half of the package.
+    # Only the chosen verb declares its arguments: those of all verbs would import half of the package.
     word = next((word for word in arguments if not word.startswith("-")), None)
     verb = verb_named(word)
     if word is not None and verb is None:
@@ -87,7 +87,7 @@ def _run(arguments: Sequence[str]) -> int:
         parser.print_help()
         return entry.CLEAN
     args = _translated(args)
-    # For pages, which say what made them.
+    # For pages, which show the command that made them.
     args.typed = shlex.join(["mlusim", *arguments])
     if getattr(args, "verbose", False):
         _log_hosts(args)
@@ -95,7 +95,7 @@ def _run(arguments: Sequence[str]) -> int:
     with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)), threads:
         run = verb.load(args)
         entry.listen()
-        if verb.name != "run":  # which loads more before it runs
+        if verb.name != "run":  # it loads more before it runs
             entry.collect_as_usual()
         with _covering(args):
             code = run(args)
@@ -106,7 +106,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _takes_no_words(args: argparse.Namespace) -> bool:
-    """Return whether what runs is not a program with words of its own: a kernel of BANG C, a file of cases, or an operator."""
+    """Return whether the subject takes no words of its own: a BANG C kernel, a file of cases, or an operator."""
     programs = importlib.import_module("mlusim.cli.programs")
     name = next(
         filter(None, [getattr(args, "program", None), *(getattr(args, "operators", None) or ())]), None
@@ -118,9 +118,9 @@ def _takes_no_words(args: argparse.Namespace) -> bool:
 
 
 def _as_json(arguments: Sequence[str], args: argparse.Namespace, refused: str) -> list[str]:
-    """Return *arguments* with ``--json`` in place of ``--format json``, which is the same also where a verb has no other format.
+    """Return *arguments* with ``--json`` in place of ``--format json``, also for a verb without ``--format``.
 
-    Raises `UsageError` of *refused* where that is not what the verb does not take.
+    Raises `UsageError` with *refused* if the verb refused something else.
     """
     words = [word for word in arguments if word != "--format=json"]
     for at, pair in enumerate(pairwise(words)):
@@ -133,7 +133,7 @@ def _as_json(arguments: Sequence[str], args: argparse.Namespace, refused: str) -
 
 
 def _translated(args: argparse.Namespace) -> argparse.Namespace:
-    """Return *args* with BANG C in the place of a Triton kernel, which a Python file may hold."""
+    """Return *args* with a BANG C file in place of a Triton kernel in a Python file."""
     names = [getattr(args, name, None) for name in ("program", "operator", "operators", "files")]
     named = next(filter(None, names), "")
     word = str(named[0] if isinstance(named, list) else named)
@@ -145,7 +145,7 @@ def _translated(args: argparse.Namespace) -> argparse.Namespace:
 
 
 def _covering(args: argparse.Namespace) -> AbstractContextManager[None]:
-    """Count the lines that run, where ``--coverage`` asks for it; in this process."""
+    """Count the lines that run in this process, if ``--coverage`` is given."""
     if getattr(args, "record_of_lines", None) is None:
         return nullcontext()
     covering: AbstractContextManager[None] = importlib.import_module("mlusim.cli.cover").covering(args)
@@ -153,7 +153,7 @@ def _covering(args: argparse.Namespace) -> AbstractContextManager[None]:
 
 
 def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], list[str], list[str]]:
-    """Divide *arguments* into mlusim's own and those of the program that the verb runs, before and after ``--``."""
+    """Divide *arguments* into mlusim's own and the program's, the latter before and after ``--``."""
     if verb is None:
         return list(arguments), [], []
     arguments = shared.joined(arguments)
@@ -167,7 +167,7 @@ def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], li
 
 
 def _refused(verb: Verb, surplus: Sequence[str], named: Sequence[str]) -> str | None:
-    """Return why *verb* does not take an option of other verbs in *surplus* or in *named*, the program's words before ``--``."""
+    """Return why *verb* refuses an option of other verbs in *surplus* or in *named*, the program's words before ``--``; None if it refuses none."""
     if not surplus and not named:
         return None
     ours = [word for word in named if word.partition("=")[0] in shared.OURS]
@@ -176,16 +176,16 @@ def _refused(verb: Verb, surplus: Sequence[str], named: Sequence[str]) -> str | 
 
 
 def _log_hosts(args: argparse.Namespace) -> None:
-    """Let the logger ``mlusim.host`` write to standard error, from this process alone."""
+    """Make the logger ``mlusim.host`` write to standard error, from this process alone."""
     plain_text.log_to_stderr("mlusim.host")
-    # The log of several processes would be mixed line by line.
+    # The log lines of several processes would be interleaved.
     if hasattr(args, "jobs"):
         args.jobs = 1
 
 
 def _tell_refusals() -> None:
-    """Name the operators and checkers that a broken distribution took away, where the verb has looked for any."""
-    # Looked up and not imported: a verb without operators should not load them for a note.
+    """Name the operators and checkers that could not be loaded from their packages, if the verb has looked for any."""
+    # Looked up in sys.modules: a verb without operators should not import them for a note.
     operators = sys.modules.get("mlusim.operators.registry")
     checkers = sys.modules.get("mlusim.observe.names")
     sentences: list[str] = []
@@ -203,7 +203,7 @@ def _tell(sentence: str, code: int) -> int:
 
 
 def _refuse(error: MlusimError, aside: TextIO) -> int:
-    """Print what the kernel printed *aside*, one sentence, and beneath it what the error shows: a line of source with its caret."""
+    """Print the kernel's output to *aside*, then one sentence, and below it details of the error: a line of source with its caret."""
     for line in error.printed:
         print(lines_shown(line.removesuffix("\n")), file=aside, flush=True)
     code = entry.FAULT if isinstance(error, Fault) else entry.USAGE
@@ -214,27 +214,27 @@ def _refuse(error: MlusimError, aside: TextIO) -> int:
     for line in below.splitlines():
         print(shown(line.expandtabs(4)).rstrip(), file=sys.stderr)
     for note in getattr(error, "__notes__", ()):
-        if note.startswith("note: "):  # the others are for tracebacks
+        if note.startswith("note: "):  # other notes are for tracebacks
             print(shown(note), file=sys.stderr)
     return code
 
 
 def _unexpected(error: Exception) -> str:
-    """Return the sentence of an unforeseen error: what, where, and that it is not the user's fault."""
-    # The innermost frame: a report of the bug needs where it was raised.
+    """Return the sentence about an unforeseen error: its message, its place, and that it is a bug of mlusim."""
+    # The innermost frame, since the report of the bug needs the place where it was raised.
     at = traceback.extract_tb(error.__traceback__)[-1]
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
     where = f"{Path(at.filename).name}:{at.lineno}{notes}"
     return f"unexpected {type(error).__name__} at {where}: {said(error)}; this is a bug of mlusim or of the operator"
 
 
-# -- the engine, and what is said where there is no compiler -------------------------------------------
+# -- the engine, and a remark if there is no compiler --------------------------------------------------
 
 
 def settled(args: argparse.Namespace) -> str:
-    """Return the engine that the launches of this command prefer; ``args.engine`` becomes it.
+    """Return the engine that the launches of this command prefer, and set ``args.engine`` to it.
 
-    Where it was asked for and there is no compiler, one line on standard error says so, and Python runs.
+    If it needs a compiler and there is none, a line on standard error says so, and Python is used.
     """
     asked = getattr(args, "engine", None)
     chosen = asked or AUTO
@@ -249,7 +249,7 @@ def settled(args: argparse.Namespace) -> str:
 
 @contextmanager
 def telling_engines() -> Iterator[None]:
-    """Print warnings of the block that Python runs in place of C, or that a function does not compile, as one line each."""
+    """Print warnings of the block about Python in place of C, and about functions that do not compile, as one line each."""
     with warnings.catch_warnings():
         before = warnings.showwarning
 
@@ -264,21 +264,22 @@ def telling_engines() -> Iterator[None]:
         yield
 
 
-# -- the three standard streams as a shell may leave them: closed, narrow, or fed with bytes that are not text
+# -- the three standard streams as a shell may provide them: closed, narrow, or fed with bytes that are not
+# text
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What a write to a full or failing disk says."""
+"""The error numbers of a write to a full or failing disk."""
 
 CLOSED = "standard output is closed; leave `>&-` out, or name a file with -o where the verb takes one"
 
 
 def prepare() -> None:
-    """Put something where a stream is closed, and let every stream take any text.
+    """Open a substitute for each closed stream, and let every stream accept any text.
 
-    Nothing can be read from a closed input, what goes to a closed error stream is lost, and a write to a
-    closed output is an `OSError`, as it is in C: `main` says so.
+    A closed input is empty, output to a closed error stream is discarded, and a write to a
+    closed output raises `OSError`, as in C; `main` reports it.
     """
-    # The output is opened for reading, so that a write to it is the error that a closed one gives.
+    # The substitute for the output is opened for reading, so that a write fails as on a closed one.
     for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)
@@ -298,13 +299,13 @@ def _opened(number: int, mode: str) -> TextIO:
 
 
 def drop_output() -> None:
-    """Keep the interpreter from complaining when it flushes at exit."""
+    """Prevent the interpreter's error message when it flushes standard output at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def complaint(error: OSError) -> str:
-    """Return the sentence of an error of the system that no verb has made one of: what, and why."""
+    """Return the sentence about an error of the system that no verb has handled."""
     if error.filename is not None:
         return f"{error.filename} cannot be used: {error.strerror}"
     if error.errno == errno.EBADF:

@@ -1,4 +1,4 @@
-"""``mlusim ops``: the operators, what they take, and the cases they are judged by."""
+"""``mlusim ops``: the operators, their arguments, and the cases by which they are judged."""
 
 import argparse
 import textwrap
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listing(name: str | None) -> Document:
-    """Return the listing of operator *name*.  Raises `UsageError` where it has no listing."""
+    """Return the listing of operator *name*.  Raises `UsageError` if it has none."""
     if name is None:
         raise UsageError("--listing shows the listing of one operator; name it: mlusim ops OP --listing")
     operator = find_operator(name)
@@ -48,7 +48,7 @@ def _listing(name: str | None) -> Document:
 
 
 def operator_facts(operator: Operator) -> dict[str, Any]:
-    """Return everything that *operator* declares, but for its functions."""
+    """Return everything that *operator* declares, except its functions."""
     return {
         "name": operator.name,
         "summary": operator.summary,
@@ -88,7 +88,7 @@ def _about(operator: Operator) -> Iterator[RenderableType]:
     inputs, outputs = ({t.name for t in tensors} for tensors in (operator.inputs, operator.outputs))
     for kind, tensors in (("input", operator.inputs), ("output", operator.outputs)):
         for t in tensors:
-            # A tensor that goes in and out is one argument of the host function, and has one line.
+            # An in/out tensor is one argument of the host function, and has one line.
             if kind == "input" or t.name not in inputs:
                 role = f"{kind}, optional" if t.optional else kind
                 role = "in/out" if kind == "input" and t.name in outputs else role
@@ -101,7 +101,7 @@ def _about(operator: Operator) -> Iterator[RenderableType]:
     about = [("rule", f"{operator.rule.words} ({operator.rule.source})")]
     about += [("architectures", ", ".join(operator.architectures) or "all")]
     about += [("limit", limit) for limit in operator.limits]
-    # Outputs with the same limits share a line; most operators have one limit for all.
+    # Outputs with the same limits share a line; most operators have the same limits for all.
     alike: dict[str, list[str]] = {}
     for name, limits in operator.thresholds.items():
         alike.setdefault(_accuracy(limits), []).append(name)
@@ -119,7 +119,7 @@ def _accuracy(limits: Thresholds) -> str:
     judged = [
         f"{name} <= {limit:g}"
         for name, limit in asdict(limits).items()
-        # The limit of diff4 is printed with the dynamic limits, the only ones that judge it.
+        # The limit of diff4 is printed with the dynamic limits, which are the only ones that use it.
         if isinstance(limit, float) and name != "diff4"
     ]
     told = ", ".join(judged) or "not judged"
@@ -159,18 +159,18 @@ def _cases(cases: tuple[Case, ...]) -> Any:
 SIGNS = "= the same   ~ another, by its mark   - only in the document   + only in the kernel"
 _LEFT = {"=": "", "~": "yellow", "-": "red", "+": ""}
 _RIGHT = {"=": "", "~": "yellow", "-": "", "+": "green"}
-NARROW = 72  # columns from which on code stands side by side
+NARROW = 72  # columns that are needed to show code side by side
 
 
 @frozen
 class BesideKernel:
-    """The *listing* of operator *name* beside its kernel, drawn to the width that there is: folding it again would break its columns."""
+    """The *listing* of operator *name* beside its kernel, drawn for the available width, since wrapping would break its columns."""
 
     name: str
     listing: DocumentListing
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render its lines, one after the other."""
+        """Render the lines one by one."""
         for line in listing_lines(self.name, self.listing, options.max_width):
             line.no_wrap, line.overflow = True, "ignore"
             yield line
@@ -233,7 +233,7 @@ def _folded(text: str, width: int, style: str, indent: str = "") -> Iterator[Tex
 
 
 def _shown(row: Row, listing: DocumentListing, width: int) -> Iterator[Text]:
-    """Yield a row: code on both sides with the marks between, and why below."""
+    """Yield a row: code on both sides with the marks between, and the reason below."""
     left, right = _LEFT[row.sign], "dim" if row.again else _RIGHT[row.sign]
     marks = [f"{row.sign} {mark}" for mark in row.marks[:1]] or [row.sign]
     marks += [f"  {mark}" for mark in row.marks[1:]]
@@ -243,7 +243,7 @@ def _shown(row: Row, listing: DocumentListing, width: int) -> Iterator[Text]:
         for number, line in _kernel(row, listing, width - 6):
             yield Text.assemble((f"{number:>5} ", "dim"), (line, right))
     else:
-        room = (width - 7 - 6) // 2  # beside the marks and the numbers of lines
+        room = (width - 7 - 6) // 2  # without the marks and the line numbers
         ours, theirs = _code(row.lines, room, prose=row.prose), _kernel(row, listing, width - 13 - room)
         for said, mark, there in zip_longest(ours, marks, theirs):
             number, line = there or ("", "")
@@ -262,7 +262,7 @@ def _code(lines: Sequence[str], width: int, *, prose: bool) -> list[str]:
 
 
 def _kernel(row: Row, listing: DocumentListing, width: int) -> list[tuple[str, str]]:
-    """Return the lines that fit, with the number of each line where it begins."""
+    """Return the lines, wrapped to the width, each with its number at its first part."""
     numbered = []
     for number, line in listing.shown(row):
         pieces = _wrapped(line, width, hanging=4)
@@ -271,7 +271,7 @@ def _kernel(row: Row, listing: DocumentListing, width: int) -> list[tuple[str, s
 
 
 def _wrapped(line: str, width: int, *, hanging: int) -> list[str]:
-    """Return a line of code on as many lines as it takes, each indented as it is."""
+    """Wrap a line of code, with its indentation kept."""
     indent = min(len(line) - len(line.lstrip()), width // 3)
     return textwrap.wrap(
         line.strip(),

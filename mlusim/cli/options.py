@@ -1,4 +1,4 @@
-"""Values of options: parameters, names, boards and formats; and the files that options name: read, written, and shown before code in one runs."""
+"""Values of options: parameters, names, boards and formats; and files that options name, including code that is shown before it runs."""
 
 import argparse
 import sys
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from mlusim.operators.spec import Operator, Scalar
 
     Outputs = Mapping[str, np.ndarray[Any, Any]]
-else:  # numpy, which most words need not
+else:  # numpy, which most values do not need
     arrays, writing = lazy("mlusim.files.arrays", "mlusim.files.writing")
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def parameters(operator: "Operator", settings: Iterable[str]) -> dict[str, Any]:
-    """Return the parameters that ``--set`` names, each of the type that *operator* declares.
+    """Return the parameters that ``--set`` gives, each converted to the type that *operator* declares.
 
     Raises `UsageError` for a word that is not a ``name=value``, an unknown or repeated name, or a value
     of another type.
@@ -62,17 +62,17 @@ def _typed(operator: "Operator", parameter: "Scalar", text: str) -> Any:
 
 
 SPELT = {"include": "-I", "define": "-D", "draws": "--seed"}
-"""Options whose names in the parsed arguments are not those that are typed."""
+"""Options that are spelled differently on the command line than in the parsed arguments."""
 
 
 def refuse(args: argparse.Namespace, names: Iterable[str], words: str) -> None:
-    """Raise `UsageError` for the first option of *names* that was given: its name, followed by *words*.
+    """Raise `UsageError` if an option of *names* was given: the first one's name, followed by *words*.
 
-    Options that a verb does not have count as not given.
+    Options that the verb lacks count as not given.
     """
     for name in names:
         value = getattr(args, name, None)
-        # Not by truth value: `--seed 0` was given, too.
+        # Not by truth value, since `--seed 0` was given, too.
         if value is not None and value is not False and value != []:
             raise UsageError(f"{SPELT.get(name) or '--' + name.replace('_', '-')} {words}")
 
@@ -95,9 +95,9 @@ def boards_in(words: Iterable[str], usual: Sequence[str]) -> list[str]:
 
 
 def format_of(args: argparse.Namespace, suffixes: Mapping[str, str], usual: str) -> str:
-    """Return the format of the answer: that of ``--format`` or ``--json``, else as the name after ``-o`` ends, else *usual*.
+    """Return the format of the answer: that of ``--format`` or ``--json``, else by the suffix of the file of ``-o``, else *usual*.
 
-    Raises `UsageError` for both options.
+    Raises `UsageError` if both options are given.
     """
     if args.json:
         if args.format not in {None, "json"}:
@@ -110,13 +110,13 @@ def format_of(args: argparse.Namespace, suffixes: Mapping[str, str], usual: str)
 
 
 def read_inputs(name: str, operator: "Operator") -> "dict[str, np.ndarray[Any, Any]]":
-    """Return the inputs of *operator* in the ``.npz`` file *name*; raises `UsageError` for one that holds anything else."""
+    """Return the inputs of *operator* in the ``.npz`` file *name*; raises `UsageError` if the file has other arrays."""
     inputs = [tensor.name for tensor in operator.inputs]
 
     def check(members: Iterable[str]) -> None:
         odd = next((key for key in members if key not in inputs), None)
         if odd is not None:
-            # A name in a file may be of any length.
+            # A name in a file may have any length.
             legal = f"its inputs are {', '.join(inputs)}"
             raise UsageError(f"{operator.name} has no input {shown(odd)[:80]!r}; {legal}")
 
@@ -124,7 +124,7 @@ def read_inputs(name: str, operator: "Operator") -> "dict[str, np.ndarray[Any, A
 
 
 def write_text(name: str, text: str) -> None:
-    """Write *text* to the file *name*; where nothing can be written at all, show it before the sentence."""
+    """Write *text* to the file *name*; if no file can be written at all, print it before the error is raised."""
     try:
         writing.write_text(name, text, keep=True)
     except writing.Unwritten as refused:
@@ -136,21 +136,21 @@ def write_text(name: str, text: str) -> None:
 def write_outcome(
     args: argparse.Namespace, outputs: "Outputs | None", write_launches: Callable[[str], object]
 ) -> None:
-    """Write the *outputs*, where there are some, to the file of ``--save``; *write_launches* writes that of ``--trace``."""
+    """Write the *outputs*, if not None, to the file of ``--save``; call *write_launches* with the file of ``--trace``."""
     try:
         if args.save and outputs is not None:
             writing.write_arrays(args.save, outputs, keep=True)
             plain_text.wrote("outputs", args.save)
-    finally:  # neither file costs the other
+    finally:  # an error of one file must not prevent the other
         if args.trace:
             write_launches(args.trace)
             plain_text.wrote("timeline", args.trace)
 
 
 def allowed(name: str, texts: Mapping[str, str], how: str = "") -> bool:
-    """Ask on a terminal whether the code of the file *name*, shown first, may run; without one it may not.
+    """Show the code of the file *name* on the terminal and ask whether it may run; return False without a terminal.
 
-    *texts* is the code by the names of its files, *how* what it would be run with.
+    *texts* is the code by file name, *how* describes the arguments that it would have.
     """
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
         return False
@@ -160,7 +160,7 @@ def allowed(name: str, texts: Mapping[str, str], how: str = "") -> bool:
 
 
 def listing(texts: Mapping[str, str]) -> str:
-    """*texts* with a line above each that names it, and with nothing in them that moves the cursor."""
+    """Return *texts* with a heading line for each file, and with control characters escaped."""
     parts = []
     for name, text in texts.items():
         parts.append(f"--- {shown(name)}")

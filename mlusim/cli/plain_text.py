@@ -1,4 +1,4 @@
-"""Plain text on the two streams; names of files, members and operators in it move no cursor and ring no bell."""
+"""Plain text on the two streams; control characters in names of files, members and operators are escaped."""
 
 import argparse
 import contextlib
@@ -22,7 +22,7 @@ else:
 
 
 def log_to_stderr(name: str) -> None:
-    """Let the logger *name* write every record to standard error, as `say` prints text."""
+    """Make the logger *name* write every record to standard error, escaped as in `say`."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
     usual = handler.format
@@ -36,12 +36,12 @@ def say(text: str) -> None:
     print(lines_shown(text))
 
 
-STYLED = ("FORCE_COLOR", "TTY_COMPATIBLE", "JUPYTER_COLUMNS")  # what lets rich take a stream for a terminal
-_CONTROLS = dict.fromkeys(map(ord, "\a\b\v\f\r"))  # rich leaves them out
+STYLED = ("FORCE_COLOR", "TTY_COMPATIBLE", "JUPYTER_COLUMNS")  # make rich treat a stream as a terminal
+_CONTROLS = dict.fromkeys(map(ord, "\a\b\v\f\r"))  # rich omits them
 
 
 def print_lines(lines: Iterable[tuple[str, str]]) -> None:
-    """Print *lines*, each with its style, on standard output; rich is loaded for a terminal alone, which has styles."""
+    """Print *lines*, each with its style, on standard output; rich is loaded only for a terminal, which has styles."""
     if sys.stdout.isatty() or any(name in os.environ for name in STYLED):
         console = importlib.import_module("mlusim.cli.show").output()
         for line, style in lines:
@@ -53,23 +53,23 @@ def print_lines(lines: Iterable[tuple[str, str]]) -> None:
 
 
 def judged_lines(judged: "Mapping[str, Compared]") -> Iterator[tuple[str, str]]:
-    """Yield the line of each output that was compared, and its style."""
+    """Yield the line of each compared output, and its style."""
     for name, compared in judged.items():
         yield f"  {name}: {compared.told}", "green" if compared.accuracy.passed else "bold red"
 
 
 def printing_aside(aside: bool) -> contextlib.AbstractContextManager[object]:
-    """Send what a program prints in the block to standard error where *aside*: standard output holds a report alone."""
+    """With *aside* send the output of a program in the block to standard error, since standard output has a report alone."""
     return contextlib.redirect_stdout(sys.stderr) if aside else contextlib.nullcontext()
 
 
 def wrote(what: str, name: str) -> None:
-    """Say on standard error that *what* is in the file *name* now."""
+    """Say on standard error that *what* was written to the file *name*."""
     remark(f"{what} written to {name}")
 
 
 def superseded(args: argparse.Namespace, old: str, new: str) -> None:
-    """Have `main` say, behind a run that was not refused, that another way is the one that stays; decision 0035 says why."""
+    """Have `main` print, after a successful run, that *new* replaces *old*; the reason is in decision 0035."""
     args.superseded = [
         *getattr(args, "superseded", ()),
         f"note: {new} answers this; {old} will go with the next version",
@@ -77,5 +77,5 @@ def superseded(args: argparse.Namespace, old: str, new: str) -> None:
 
 
 def remark(text: str) -> None:
-    """Print a line on standard error, which says what happened besides."""
+    """Print a line with additional information on standard error."""
     print(shown(text), file=sys.stderr)

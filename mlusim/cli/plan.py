@@ -29,13 +29,13 @@ from mlusim.plan.svg import frontier_svg, layout_svg, plan_column
 from mlusim.report.page.frame import BAD, GOOD, Card
 from mlusim.text_grid import table
 
-UNKNOWN = "?"  # the format of a file whose name does not say it
+UNKNOWN = "?"  # the format of a file whose suffix is unknown
 HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
 
 
 @frozen
 class PlanQuestion:
-    """The command line, parsed."""
+    """The parsed command line."""
 
     plans: tuple[Plan, ...]
     boards: tuple[str, ...]
@@ -43,7 +43,7 @@ class PlanQuestion:
     dtypes: tuple[DType, ...]
 
     def dtypes_of(self, plan: Plan) -> list[DType | None]:
-        """Return the dtypes for *plan*: as asked, else its default; None where it has only one anyway."""
+        """Return the requested dtypes for *plan*, or its default; None if it has only one anyway."""
         if plan.dtypes:
             return [*self.dtypes] or [plan.dtypes[0]]
         held = {place.region.dtype for place in plan.regions.values()}
@@ -54,14 +54,14 @@ class PlanQuestion:
         return [None]
 
     def places_of(self, plan: Plan) -> list[tuple[str, DType | None]]:
-        """Return every board with every dtype that *plan* is asked for."""
+        """Return the requested boards, each with the requested dtypes of *plan*."""
         return [(board, dtype) for dtype in self.dtypes_of(plan) for board in self.boards]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Answer the question; returns 0 when all is well, 1 when something does not fit.
+    """Answer the question; returns 0 if everything fits, otherwise 1.
 
-    Raises `UsageError` for anything that the command line gets wrong.
+    Raises `UsageError` for any error in the command line.
     """
     form = options.format_of(args, plan_answer.SUFFIXES, UNKNOWN if args.output else TEXT)
     if form == UNKNOWN:
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _each_case(args: argparse.Namespace, form: str) -> int:
-    """Answer for all cases of a file, in one document; the largest exit code, where one case ends in an error the others are answered."""
+    """Answer the question for all cases of a file, in one document; return the largest exit code. After an error the other cases are answered."""
     answers: list[plan_answer.PlanAnswer] = []
     codes = []
     for case in cases.chosen(args):
@@ -101,7 +101,7 @@ def _each_case(args: argparse.Namespace, form: str) -> int:
     elif answers:
         plan_answer.deliver(answers, form=form, file=args.output, title=f"The plan of {args.program}")
     if form == TEXT and args.output is None:
-        # At the end, where it is seen: what each case comes to.
+        # At the end, where the user sees it: the result of each case.
         summary = table("case", "answer", fold=("answer",))
         for answer in answers:
             summary.add_row(*answer.told.split(": ", 1))
@@ -110,7 +110,7 @@ def _each_case(args: argparse.Namespace, form: str) -> int:
 
 
 def _named(case: str, answer: plan_answer.PlanAnswer) -> plan_answer.PlanAnswer:
-    """Return *answer* as that of *case*."""
+    """Return *answer* with the name of *case*."""
     view = None if answer.view is None else Group(Text(f"case {case}", style="bold"), Text(), answer.view)
     cards = [
         evolve(card, note=f"case {case}, {card.note}" if card.note else f"case {case}")
@@ -128,7 +128,7 @@ def _named(case: str, answer: plan_answer.PlanAnswer) -> plan_answer.PlanAnswer:
 
 
 def _of_operator(args: argparse.Namespace) -> list[plan_answer.PlanAnswer]:
-    """Return the answers for an operator, or for a Python file that holds a plan."""
+    """Return the answers for an operator, or for a Python file with plans."""
     if len(args.operator) > 1:
         raise UsageError(f"mlusim plan takes one operator, and no {args.operator[1]!r}")
     question = _understood(args)
@@ -219,7 +219,7 @@ def _described(
 
 
 def _told(layout: Layout) -> str:
-    """Return in one line whether *layout* fits."""
+    """Return one line about whether *layout* fits."""
     where = f"{layout.plan} on {layout.board}{f', {layout.dtype}' if layout.dtype else ''}"
     if layout.overflow:
         return f"{where} does not fit: {counted(layout.overflow, 'byte')} too many"
@@ -231,7 +231,7 @@ def _told(layout: Layout) -> str:
 
 
 def _cards(layout: Layout) -> list[Card]:
-    """Return the figures of *layout*: what the fullest stage takes, the limit, what the stack keeps, and what is left."""
+    """Return the figures of *layout*: the bytes of the fullest stage, the limit, the stack's reserve, and the free bytes."""
     arch = find_board(layout.board).arch
     stage = max(layout.stages, key=lambda each: each.used)
     tone = GOOD if layout.fits else BAD
@@ -244,13 +244,13 @@ def _cards(layout: Layout) -> list[Card]:
 
 
 def _fixed(question: PlanQuestion, plan: Plan, open_: Sequence[str]) -> dict[str, int]:
-    """Return the values for *plan* as set, or its example's for every other variable when none are set."""
+    """Return the given values for *plan*, or its example's if none are given, without the variables *open_*."""
     values = question.values or plan.example
     return {k: v for k, v in values_of(plan, values).items() if k not in open_}
 
 
 def _concerned(question: PlanQuestion, names: Sequence[str]) -> list[Plan]:
-    """Return the plans that have all of *names*."""
+    """Return the plans that have all variables of *names*."""
     check_names(question.plans, [*names, *question.values])
     plans = [p for p in question.plans if all(n in p.variables for n in names)]
     if not plans:
@@ -263,7 +263,7 @@ def _largest(question: PlanQuestion, variable: str) -> list[plan_answer.PlanAnsw
     for plan in _concerned(question, [variable]):
         fixed = _fixed(question, plan, [variable])
         bounds = [plan.largest(variable, board=b, dtype=d, **fixed) for b, d in question.places_of(plan)]
-        # One view shows all boards; the other answers have facts alone.
+        # One view shows all boards; the other answers have only facts.
         views = [render.largest_view(bounds), *([None] * (len(bounds) - 1))]
         answers += map(_largest_answer, views, bounds)
     if variable in question.values:
@@ -334,7 +334,7 @@ def _frontier_answer(
 
 
 def _claims(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer]:
-    """Compare a stated limit, or every limit that the plans and their documents' drawings carry."""
+    """Compare a given limit with the plans, or all limits stated by the plans and by the drawings of their documents."""
     check_names(question.plans, list(question.values))
     held: list[tuple[Plan, Sequence[Claim]]] = (
         [(plan, [parse_claim(text, plan.variables, plan.scope.element)]) for plan in question.plans]
@@ -367,13 +367,13 @@ def _claims(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer]:
 
 
 def plans_in(path: Path) -> tuple[Plan, ...]:
-    """Return the plans that the file at *path* defines at top level, in order.
+    """Return the plans that the Python file *path* defines at top level, in order.
 
-    Raises `UsageError` when the file cannot be read, fails, or defines none.
+    Raises `UsageError` if the file cannot be read, raises an exception, or defines none.
     """
     refuse_no_file(str(path), "give the name of an operator or of a Python file")
     try:
-        # Not as __main__: what a file does as a script alone is not asked for.
+        # Not as __main__, so that code for a run as a script does not run.
         names = runpy.run_path(str(path), run_name="__mlusim_plan__")
     except MlusimError as error:
         raise UsageError(f"{path}: {error}") from error
@@ -384,7 +384,7 @@ def plans_in(path: Path) -> tuple[Plan, ...]:
     except Exception as error:
         raise UsageError(f"{path} fails with {type(error).__name__}: {error}") from error
     plans = {id(value): value for value in names.values() if isinstance(value, Plan)}
-    # The drawings of documents are plans too, and belong to the plan that names them.
+    # The drawings of documents are plans too; each belongs to the plan that names it.
     drawn = {id(drawing) for plan in plans.values() for drawing in plan.drawings}
     own_plans = [plan for key, plan in plans.items() if key not in drawn]
     if not own_plans:

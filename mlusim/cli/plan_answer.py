@@ -18,15 +18,16 @@ from mlusim.plan.svg import BoardColumn, boards_svg
 from mlusim.report.page.frame import BAD, GOOD, Card, PageHead, folded, plain_page, text_of, view_html
 
 SUFFIXES = {f".{form}": form for form in PLAN_FORMATS if form != TEXT}
-WIDTH = 110  # characters of a line of a text
+WIDTH = 110  # characters of a line of text
 
 
 @frozen
 class PlanAnswer:
-    """The answer to one question on one board: for people, for programs, as a picture, as a table.
+    """The answer to one question on one board: as text, facts, a picture, and a table.
 
-    *view* is None where another answer's view shows this one as well, and *column* is what a picture of several boards has of it.
-    *told* is the answer in one line, and *cards* are its figures, of which a page of several answers has the first.
+    *view* is None if another answer's view shows this one too, and *column* is its column in a picture of several
+    boards. *told* is the answer in one line, and *cards* are its figures; a page of several answers shows the first
+    of each.
     """
 
     view: RenderableType | None
@@ -40,7 +41,7 @@ class PlanAnswer:
 
 
 def frontier_names(text: str) -> tuple[str, str]:
-    """Return the two variables of ``--frontier``.  Raises `UsageError` for another number of them."""
+    """Return the two variables of ``--frontier``.  Raises `UsageError` if there are not two."""
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2:
         raise UsageError(
@@ -50,7 +51,7 @@ def frontier_names(text: str) -> tuple[str, str]:
 
 
 def frontier_told(frontier: Frontier, title: str) -> str:
-    """Return in one line where *frontier* begins and ends."""
+    """Return one line with the ends of *frontier*."""
     if not len(frontier) or frontier.ys.max() < 0:
         return f"{title}: no {frontier.x} leaves room for any {frontier.y}"
     first, last = _ends(frontier)
@@ -59,7 +60,7 @@ def frontier_told(frontier: Frontier, title: str) -> str:
 
 
 def frontier_cards(frontier: Frontier) -> list[Card]:
-    """Return the figures of *frontier*: its ends, and what binds."""
+    """Return the figures of *frontier*: its ends, and the binding limits."""
     if not len(frontier) or frontier.ys.max() < 0:
         return []
     (x, y), (last, least) = _ends(frontier)
@@ -74,7 +75,7 @@ def frontier_cards(frontier: Frontier) -> list[Card]:
 
 
 def _ends(frontier: Frontier) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the point with the largest y, and the last one with any."""
+    """Return the point with the largest y, and the last point that fits."""
     points = [
         (int(x), int(y)) for x, y in zip(frontier.xs.tolist(), frontier.ys.tolist(), strict=True) if y >= 0
     ]
@@ -82,9 +83,9 @@ def _ends(frontier: Frontier) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def deliver(answers: Sequence[PlanAnswer], *, form: str, file: str | None, title: str) -> None:
-    """Write *answers* as *form* says to *file*, or to standard output.
+    """Write *answers* in the format *form* to *file*, or to standard output.
 
-    Raises `UsageError` for a form that the answers do not have.
+    Raises `UsageError` for a format that the answers lack.
     """
     if form == TEXT and file is None:
         views = [a.view for a in answers if a.view is not None]
@@ -120,7 +121,7 @@ def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str
 
 
 def _beside(answers: Sequence[PlanAnswer], title: str) -> str:
-    """Return one picture of all boards; empty where there is one answer, or one that is not a memory map."""
+    """Return one picture of all boards; "" if there is a single answer, or an answer without a memory map."""
     columns = [a.column for a in answers if a.column is not None]
     drawn = any(column.layouts for column in columns)
     estimates = dict.fromkeys(
@@ -132,11 +133,12 @@ def _beside(answers: Sequence[PlanAnswer], title: str) -> str:
 
 
 def _page(answers: Sequence[PlanAnswer], title: str) -> str:
-    """Return the page: the answer, its figures and the drawings; what the terminal shows is folded below."""
+    """Return the page: the answer, its figures and drawings; the terminal's text is folded below."""
     joint = _beside(answers, title)
-    # One picture of all boards stands in place of theirs.
+    # One picture of all boards replaces the individual ones.
     drawings = [joint] if joint else [a.svg for a in answers if a.svg]
-    # Of several boards each has its first figure: all of theirs would be no head of a page.
+    # With several boards each shows its first figure only, since all of them would be too many for the head
+    # of a page.
     cards = answers[0].cards if len(answers) == 1 else [card for a in answers for card in a.cards[:1]]
     told = "; ".join(dict.fromkeys(a.told for a in answers if a.told))
     head = PageHead(title, told, cards, GOOD if all(a.good for a in answers) else BAD)

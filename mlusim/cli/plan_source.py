@@ -1,4 +1,4 @@
-"""``mlusim plan FILE.mlu``: how kernels of BANG C divide their on-chip arrays, inferred from one launch, or one call of a host function."""
+"""``mlusim plan FILE.mlu``: how BANG C kernels divide their on-chip arrays, inferred from one launch, or from one call of a host function."""
 
 import argparse
 from collections import Counter
@@ -54,9 +54,9 @@ TESTED = (
 
 
 def answers(args: argparse.Namespace, form: str) -> list[plan_answer.PlanAnswer]:
-    """Return how the kernel divides its arrays, on each board; it is not good where one part overwrites what another holds.
+    """Return how the kernel divides its arrays, on each board; the answer is not good if one part overwrites another.
 
-    In a *form* with pictures the largest value has one too, which the search alone does not need.
+    If *form* has pictures, the largest value gets one too, which needs an additional run.
     """
     only = "goes with an operator's plan; of a BANG C file the plan is what one launch shows"
     options.refuse(args, OF_PLANS, only)
@@ -76,7 +76,7 @@ def answers(args: argparse.Namespace, form: str) -> list[plan_answer.PlanAnswer]
         tested = _on_each(args, boards, lambda call: tested_claim(Shapes(call), args.claim))
         return _told(tested, lambda claim, last: _claim(claim, last=last))
     carved = _on_each(args, boards, carvings_of)
-    # A board that refuses has a document, the others a list of their kernels.
+    # The document of a board that refuses is an object, those of the others are lists of kernels.
     launched = max(len(carvings) for carvings in carved if isinstance(carvings, list))
     if not launched:
         raise UsageError(
@@ -96,7 +96,7 @@ def answers(args: argparse.Namespace, form: str) -> list[plan_answer.PlanAnswer]
 def _told(
     per_board: Sequence[T | dict[str, Any]], tell: Callable[[T, bool], plan_answer.PlanAnswer]
 ) -> list[plan_answer.PlanAnswer]:
-    """Return what *tell* says of each board, given whether it is the last one; the answer of a board that refuses is only its refusal."""
+    """Return the answer of *tell* for each board, with whether it is the last one; for a board that refuses only its refusal."""
     return [
         plan_answer.PlanAnswer(
             _refused(answer), answer, good=False, column=_column(answer), told=_refused(answer).plain
@@ -108,12 +108,12 @@ def _told(
 
 
 def _note(text: str, *, last: bool) -> list[RenderableType]:
-    # Once, after the last board: it is the same for all of them.
+    # Once, after the last board, since it is the same for all.
     return ["", Text(text, style="dim")] if last else []
 
 
 def _carved(carvings: Sequence[Carving | dict[str, Any]]) -> list[plan_answer.PlanAnswer]:
-    """Return an answer for each board; the first shows them all."""
+    """Return an answer for each board; the first one's view shows all."""
     view = Group(*_views(carvings))
     return [
         plan_answer.PlanAnswer(
@@ -134,7 +134,7 @@ def _carved(carvings: Sequence[Carving | dict[str, Any]]) -> list[plan_answer.Pl
 
 
 def _carved_told(carving: Carving) -> str:
-    """Return in one line whether the arrays of a kernel and its stack fit."""
+    """Return one line about whether the arrays of a kernel and its stack fit."""
     where = f"{carving.kernel} on {carving.board}"
     if carving.findings:
         return f"{where}: {carving.findings[0].message}"
@@ -151,13 +151,13 @@ def _left(total: MemoryTotal) -> str:
 
 
 def _carved_cards(carving: Carving) -> list[Card]:
-    """Return the figures of a kernel's memories: what is declared, the limit, and the stack of what is reserved for it."""
+    """Return the figures of a kernel's memories: the declared bytes, the limit, and the used part of the stack's reserve."""
     cards: list[Card] = []
     for space, total in totals_of(carving).items():
         tone = BAD if not total.fits or carving.findings else GOOD if total.slack >= 0 else ""
         limit = f"of {show.kib(total.limit - total.reserve)} KiB, the limit, on {carving.board}"
         cards.append(Card(f"{show.kib(total.declared)} KiB", f"of {space} declared", limit, tone))
-        # The memory core's stack is in SRAM, and no kernel says how much of it is used.
+        # The memory core's stack is in SRAM, and its use is unknown.
         if total.reserve and space == "NRAM":
             cards.append(
                 Card(
@@ -172,7 +172,7 @@ def _carved_cards(carving: Carving) -> list[Card]:
 
 
 def _column(carving: Carving | dict[str, Any]) -> BoardColumn:
-    """Return the column of this board in a picture of several."""
+    """Return the column of this board in a picture of several boards."""
     if isinstance(carving, dict):
         return BoardColumn(carving["board"], (), [carving["refused"]])
     told = [*_memory(carving), *(finding.message for finding in carving.findings)]
@@ -182,7 +182,7 @@ def _column(carving: Carving | dict[str, Any]) -> BoardColumn:
 def _on_each(
     args: argparse.Namespace, boards: Sequence[str], ask: Callable[["SearchedCall"], T]
 ) -> list[T | dict[str, Any]]:
-    """Call *ask* for each board; if there are several, one may be refused or end in a fault, which is then its answer."""
+    """Call *ask* for each board; with several boards, an error on one of them becomes its answer."""
     per_board: list[T | dict[str, Any]] = []
     failed: list[MlusimError] = []
     for board in boards:
@@ -191,7 +191,7 @@ def _on_each(
         except (UsageError, StatusError, Fault) as error:
             failed.append(error)
             per_board.append({"board": board, "refused": said(error)})
-    # A refusal by one board is an answer; if all refuse, the command has failed.
+    # An error on some boards is their answer; if all fail, the command fails.
     if len(failed) == len(boards):
         raise failed[0]
     return per_board
@@ -214,12 +214,12 @@ def _call(args: argparse.Namespace, board: str) -> "SearchedCall":
 
 
 def _estimate(carving: Carving) -> str:
-    """Return what the use of memory is of a kernel that was written in another language, else ""."""
+    """Return the phrase that the use of memory is an estimate, for a kernel written in another language; otherwise ""."""
     return estimate_in(carving.arrays[0].file if carving.arrays else "")
 
 
 def _estimates(plans: Iterable[Carving]) -> list[str]:
-    """Return a sentence for each that differs."""
+    """Return a sentence for each different estimate."""
     told = dict.fromkeys(map(_estimate, plans))
     return [f"The use of memory is {estimate}." for estimate in told if estimate]
 
@@ -253,7 +253,7 @@ def _document(carving: Carving) -> dict[str, Any]:
 
 
 def _stage(layout: Layout) -> dict[str, Any]:
-    """Return one memory, in the words of an operator's plan."""
+    """Return the facts of one memory, with the keys of an operator's plan."""
     (stage,) = layout.stages
     return {
         "name": stage.name,
@@ -277,7 +277,7 @@ def _part(carving: Carving, part: ArrayPart) -> dict[str, Any]:
 
 
 def _views(carved: Sequence[Carving | dict[str, Any]]) -> Iterator[RenderableType]:
-    """Yield one board with all that is known, several side by side."""
+    """Yield the full view of a single board, or several boards side by side."""
     plans = [plan for plan in carved if isinstance(plan, Carving)]
     if len(carved) == 1:
         yield from _view(plans[0])
@@ -299,14 +299,14 @@ def _views(carved: Sequence[Carving | dict[str, Any]]) -> Iterator[RenderableTyp
 
 
 def _line(text: str, style: str = "") -> Text:
-    """Return a line that is not folded."""
+    """Return a line that is not wrapped."""
     return Text(text, style=style, no_wrap=True, overflow="ignore")
 
 
 def _largest(limit: LargestValue, *, last: bool, form: str) -> plan_answer.PlanAnswer:
-    """Return the largest value on one board, and what fails above it; the *last* says how it was found.
+    """Return the largest value on one board, and the failure above it; the *last* answer explains the search.
 
-    In a *form* with pictures it has the division at the largest value.
+    If *form* has pictures, the answer has the division at the largest value.
     """
     begin, name, fails = f"{limit.kernel} on {limit.board}: ", limit.variable, limit.fails
     lines = [*_passed_lines(limit), *_stack_lines(limit, begin)]
@@ -346,7 +346,7 @@ def _largest(limit: LargestValue, *, last: bool, form: str) -> plan_answer.PlanA
 
 
 def _value_cards(limit: LargestValue) -> list[Card]:
-    """Return the figures of the largest value: with the stack kept, at all, and how many values ran."""
+    """Return the figures of the largest value: with the stack's reserve free, without that condition, and the number of values that ran."""
     name = limit.variable
     safe, largest = ("none" if value is None else f"{value:,}" for value in (limit.safe, limit.largest))
     declared = "; ".join(
@@ -363,13 +363,13 @@ def _value_cards(limit: LargestValue) -> list[Card]:
 
 
 def _picture(limit: LargestValue, lines: Sequence[str], sampling: str, form: str) -> str:
-    """Return the division at the largest value below the *lines* of the answer, and how the values were sampled; empty in a *form* of text."""
+    """Return the picture of the division at the largest value below the *lines* of the answer, and a note on the sampling; "" if *form* has no pictures."""
     if form not in DRAWN:
         return ""
     layouts = _divided(limit)
     if form == "svg":
         return memories_svg(layouts, lines[0], [*lines[1:], sampling])
-    # A page has the words of the answer above the picture.
+    # A page has the lines of the answer above the picture.
     return (
         memories_svg(layouts, f"{limit.kernel} on {limit.board}, {limit.variable} = {limit.largest:,}")
         if layouts
@@ -382,7 +382,7 @@ def _divided(limit: LargestValue) -> list[Layout]:
 
 
 def _end(limit: LargestValue) -> str:
-    """Return the words for where the values end that run."""
+    """Return a phrase for the largest value that runs."""
     name = limit.variable
     if limit.largest is None:
         return f"no {name} that was tried runs"
@@ -394,7 +394,7 @@ def _end(limit: LargestValue) -> str:
 
 
 def _stack_lines(limit: LargestValue, begin: str) -> list[Text]:
-    """Return where the values end: first the largest that leaves the compiler its stack, where a larger one runs here."""
+    """Return lines about the largest value: first the one that leaves the stack's reserve free, if a larger one still runs."""
     if limit.largest is None or limit.safe == limit.largest:
         return [_line(begin + _end(limit), "bold")]
     arch, name = find_board(limit.board).arch, limit.variable
@@ -416,7 +416,7 @@ def _stack_lines(limit: LargestValue, begin: str) -> list[Text]:
 
 
 def _passed_lines(limit: LargestValue) -> list[Text]:
-    """Return what the checks of a host function let pass though it fails."""
+    """Return lines about values that the checks of a host function accept although they fail."""
     passed, name = limit.passed, limit.variable
     if passed is None:
         return []
@@ -431,7 +431,7 @@ def _passed_lines(limit: LargestValue) -> list[Text]:
 
 
 def _binds(binding: Binding, following: str) -> str:
-    """Return the words for what binds, with its place and its bytes at the largest value and at the *following*."""
+    """Return a phrase for the binding limit, with its place and its bytes at the largest value and at the *following* one."""
     where = "" if binding.file is None else f" ({shown_file(binding.file)}:{binding.line})"
     told = f"{binding.name} binds{where}"
     if binding.used is None or binding.capacity is None:
@@ -441,7 +441,7 @@ def _binds(binding: Binding, following: str) -> str:
 
 
 def _branching(limit: LargestValue) -> str:
-    """Return the sentence that says whether the kernel branches, as values in between may take other branches."""
+    """Return a sentence about the kernel's branches, since values in between may take other branches."""
     if limit.function:
         return f"{limit.kernel} and its kernels may branch by shape, so that values that were not run may behave in another way."
     if not limit.branches:
@@ -451,7 +451,7 @@ def _branching(limit: LargestValue) -> str:
 
 
 def _frontier(sampled: SampledFrontier, *, last: bool) -> plan_answer.PlanAnswer:
-    """Return the frontier on one board; the *last* says how it was found."""
+    """Return the frontier on one board; the *last* answer explains the search."""
     frontier = sampled.frontier
     title = Text(sampled.title, style="bold")
     good = bool(len(frontier) and (frontier.ys >= 0).any()) or any(point.runs for point in sampled.open)
@@ -463,7 +463,7 @@ def _frontier(sampled: SampledFrontier, *, last: bool) -> plan_answer.PlanAnswer
     why += [_line(f"  {told}") for told in sampled.unknown]
     if sampled.cut:
         why.append(_line(f"  {sampled.cut}", "bold red"))
-    # If time ran out nothing is known; that is no limit of the kernel.
+    # If time ran out, the limit of the kernel is unknown.
     late = bool(sampled.cut or sampled.open) or (
         sampled.refusal is not None and sampled.refusal.kind == "limit"
     )
@@ -477,7 +477,7 @@ def _frontier(sampled: SampledFrontier, *, last: bool) -> plan_answer.PlanAnswer
 
 
 def _claim(claim: TestedClaim, *, last: bool) -> plan_answer.PlanAnswer:
-    """Return the verdict on one board, and the first shapes where claim and runs differ; the *last* says how it was tested."""
+    """Return the verdict on one board, and the first differences between claim and runs; the *last* answer explains the test."""
     style = "green" if claim.verdict is Verdict.SAME else "yellow" if claim.holds else "red"
     verdict = claim.verdict.value.replace("the plan", "what runs")
     lines = [Text.assemble((claim.claim, "bold"), f", {claim.kernel} on {claim.board}: ", (verdict, style))]
@@ -501,7 +501,7 @@ def _refused(refusal: Mapping[str, Any]) -> Text:
 
 
 def _side_by_side(plans: Sequence[Carving]) -> Iterator[Any]:
-    """Yield a table of each array: its parts, and where each board has them."""
+    """Yield a table of each array with its parts and their offsets on each board."""
     keys = dict.fromkeys((a.name, a.space, a.file, a.line) for plan in plans for a in plan.arrays)
     for key in keys:
         name, space, file, line = key
@@ -542,7 +542,7 @@ def _view(carving: Carving) -> Iterator[RenderableType]:
 
 
 def _memory(carving: Carving) -> Iterator[str]:
-    """Yield how much of each memory the arrays and the stack take, of what there is."""
+    """Yield for each memory how much of it the arrays and the stack take."""
     arch = find_board(carving.board).arch
     for space, total in totals_of(carving).items():
         share = f"{show.kib(total.declared)} of {show.kib(total.limit)} KiB"
@@ -552,7 +552,7 @@ def _memory(carving: Carving) -> Iterator[str]:
             left = min(total.reserve, total.limit - total.declared)
             told.append(f"stack {show.kib(total.stack)} of the {show.kib(left)} KiB that are left to it")
         if total.slack >= 0:
-            # Not counting the stack's reserve: a declaration could take it, and the compiler would then lack it.
+            # Without the stack's reserve: a declaration could use it, but the compiler would lack it.
             told.append(f"{show.kib(total.slack)} KiB more may be declared")
         yield "; ".join(told)
 

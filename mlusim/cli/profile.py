@@ -1,4 +1,4 @@
-"""``mlusim profile``: every launch of a script, an operator, a kernel of BANG C sources or a test, on one board or several; all cases of a file."""
+"""``mlusim profile``: every launch of a script, an operator, a BANG C kernel, a test or the cases of a file, on one board or several."""
 
 import argparse
 import contextlib
@@ -29,8 +29,8 @@ from mlusim.report.launches import launch_facts, launches_view, write_launches
 from mlusim.report.page.launches import page_text
 from mlusim.report.whatif import WhatIfStudy, what_if_table
 
-FORMATS = ("json", "csv", "md", "html")  # besides text, in the order of their declaration
-OF_PAGES = ("csv", "md", "html")  # which hold all cases of a file in one table or page
+FORMATS = ("json", "csv", "md", "html")  # besides text, in the order of the option's choices
+OF_PAGES = ("csv", "md", "html")  # formats with all cases of a file in one table or page
 CASE, ESTIMATED = "case", "time_is"
 COLUMNS = (
     "kernel", "board", "dim", "kind", "time_us", "time_low_us", "time_high_us", "bound", "io_bytes", "instructions", "engine",
@@ -39,28 +39,28 @@ COLUMNS = (
 
 @frozen
 class ProfiledProgram:
-    """One program, or one case of a file: its runs, on a board each, what they are compared with, and what is stored of them."""
+    """One program, or one case of a file: its runs, one for each board, the comparison with a baseline, and the baseline to store."""
 
     case: str
     runs: Sequence[tuple[Launched, Sequence[Numbered]]]
-    """Each run with those of its launches that are asked for, by number."""
+    """Each run with its selected launches, by number."""
     study: WhatIfStudy | None
     comparison: compare.BaselineComparison | None
     store: Callable[[], None]
 
     @property
     def launches(self) -> list[Launch]:
-        """Return the launches that are asked for, on all boards."""
+        """Return the selected launches, on all boards."""
         return [launch for _, numbered in self.runs for _, launch in numbered]
 
     @property
     def told(self) -> Iterable[str]:
-        """Return how runs ended that did not end well."""
+        """Return sentences about runs that failed."""
         return dict.fromkeys(run.told for run, _ in self.runs if run.told)
 
     def finish(self) -> int:
         """Return the exit code; raises the error that a run ended with."""
-        # Findings of launches that were not asked for do not count.
+        # Findings of launches that were not selected do not count.
         code = max(
             Launched([launch for _, launch in numbered], run.ended).finish() for run, numbered in self.runs
         )
@@ -85,14 +85,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _profile_cases(args: argparse.Namespace, form: str) -> int:
-    """Profile the cases of a file, into one table or page of all; the largest exit code, where one ends in an error the others still run."""
+    """Profile the cases of a file, into one table or page; return the largest exit code. After an error the other cases still run."""
     done: list[ProfiledProgram] = []
     failed: list[str] = []
 
     def profile_case(case_args: argparse.Namespace) -> int:
         try:
             profiled_case = _profiled(case_args, aside=form != TEXT and not args.output)
-        except MlusimError as error:  # it came to no launch
+        except MlusimError as error:  # no launch was made
             failed.append(f"{case_args.named_case.name}: {Launched([], error).told}")
             raise
         done.append(profiled_case)
@@ -101,7 +101,7 @@ def _profile_cases(args: argparse.Namespace, form: str) -> int:
         profiled_case.store()
         return profiled_case.finish()
 
-    # One page takes the launches of all: the files are written here, and no case has them.
+    # One page has the launches of all cases, so that the files are written here.
     quiet = argparse.Namespace(**{**vars(args), "trace": None, "html": None, "output": None})
     with _document_to(args):
         code = (
@@ -115,7 +115,7 @@ def _profile_cases(args: argparse.Namespace, form: str) -> int:
 
 @contextlib.contextmanager
 def _document_to(args: argparse.Namespace) -> Iterator[None]:
-    """Write the JSON document of the block to the file of ``-o``."""
+    """Write the JSON document of the block to the file of ``-o``, if it is given."""
     if not (args.json and args.output):
         yield
         return
@@ -128,7 +128,7 @@ def _document_to(args: argparse.Namespace) -> Iterator[None]:
 
 
 def _profiled(args: argparse.Namespace, *, aside: bool) -> ProfiledProgram:
-    """Run the program on each board; with *aside* what it prints goes to standard error."""
+    """Run the program on each board; with *aside* its output goes to standard error."""
     others = _other_boards(args)
     gate = gate_in(args, compare.LAUNCHES)
     boards, wanted = _boards(args), None if programs.is_source(args.program) else args.kernel
@@ -141,7 +141,7 @@ def _profiled(args: argparse.Namespace, *, aside: bool) -> ProfiledProgram:
             runs.append((run, run.chosen(args.launch, wanted)))
             step(board or "")
             if not run.launches:
-                break  # it ends so on any board
+                break  # it fails in this way on any board
     assert program is not None
     first, shown = runs[0]
     study = None
@@ -156,7 +156,7 @@ def _profiled(args: argparse.Namespace, *, aside: bool) -> ProfiledProgram:
     every = [launch for run, _ in runs for launch in run.launches]
     alone = [launch for _, numbered in runs for _, launch in numbered]
     case = getattr(args, "named_case", None)
-    # The name under which a baseline keeps the program: that of a case has its file's name, too.
+    # The name of the program in a baseline; a case's begins with its file's name.
     name = str(args.program) if case is None else f"{case.path} {case.name}"
     comparison, store = _compared(gate, name, every, alone)
     return ProfiledProgram("" if case is None else case.name, runs, study, comparison, store)
@@ -166,13 +166,13 @@ def _boards(args: argparse.Namespace) -> Sequence[str | None]:
     """Return the boards to run on; None leaves the choice to the program."""
     if args.board:
         return options.boards_in(args.board, DEFAULT_BOARDS)
-    # A script or a test has boards of its own.
+    # A script or a test chooses its boards itself.
     usual: Sequence[str | None] = args.usual_boards if programs.is_source(args.program) else (None,)
     return usual
 
 
 def _run_on(args: argparse.Namespace, board: str | None) -> tuple[Program, Launched]:
-    """Run the program on *board*: a script or a test with devices of that board, whichever it names."""
+    """Run the program on *board*; the devices of a script or a test are of that board, whichever it names."""
     moves = programs.is_script(args.program)
     moved = argparse.Namespace(**{**vars(args), "board": None if moves else board})
     program = programs.judged(programs.program_and_kernel(moved)[0], moved)
@@ -180,7 +180,7 @@ def _run_on(args: argparse.Namespace, board: str | None) -> tuple[Program, Launc
 
 
 def _other_boards(args: argparse.Namespace) -> list[str]:
-    """Return the boards of ``--what-if``, for which another verb stands now."""
+    """Return the boards of ``--what-if``, which another verb replaces."""
     if not args.what_if:
         return []
     plain_text.superseded(
@@ -192,7 +192,7 @@ def _other_boards(args: argparse.Namespace) -> list[str]:
 def _compared(
     gate: Gate, name: str, launches: Sequence[Launch], alone: Sequence[Launch]
 ) -> tuple[compare.BaselineComparison | None, Callable[[], None]]:
-    """Return the comparison of *alone* with a baseline, and what stores them as one."""
+    """Return the comparison of *alone* with a baseline, and a function that stores *launches* as one."""
     program = os.path.normpath(name)
     every = compare.measured_launches(program, launches)
     keys = {call.key for call in every}
@@ -200,7 +200,7 @@ def _compared(
     timed = [launch for launch in launches if launch.tasks]
     measured = [call for call, launch in zip(every, timed, strict=True) if id(launch) in compared]
 
-    # What `--launch` leaves out is not gone, nor is what a baseline keeps of other programs.
+    # Launches that `--launch` leaves out still exist, and so do those of other programs in a baseline.
     def exists(key: compare.Key) -> bool:
         return key[0] != program or key in keys
 
@@ -208,11 +208,11 @@ def _compared(
     return gate.compared(measured, there), functools.partial(gate.store, measured, there)
 
 
-# -- what is shown and written -------------------------------------------------------------------------
+# -- output --------------------------------------------------------------------------------------------
 
 
 def _show(args: argparse.Namespace, form: str, done: ProfiledProgram) -> None:
-    """Say what the launches are; the comparison of a table or a page goes to standard error."""
+    """Print the launches; with a table or a page, the comparison goes to standard error."""
     if form not in OF_PAGES:
         show.say(Document(lambda: _facts(args, done), lambda: _parts(args, done)), json=args.json)
         return
@@ -255,7 +255,7 @@ def _parts(args: argparse.Namespace, done: ProfiledProgram) -> Iterator[Part]:
 def _write(
     args: argparse.Namespace, form: str, done: Sequence[ProfiledProgram], failed: Sequence[str] = ()
 ) -> None:
-    """Write all launches to the files that *args* name, and to standard output as a table or a page."""
+    """Write all launches to the files that *args* name, and to standard output if a table or a page was requested."""
     launches = [launch for profiled in done for launch in profiled.launches]
     if args.trace and launches:
         write_launches(args.trace, launches)
@@ -282,7 +282,7 @@ def _write(
 
 
 def _page(args: argparse.Namespace, done: Sequence[ProfiledProgram], failed: Sequence[str]) -> str:
-    """Return the page of all launches, each kernel with the name of its case."""
+    """Return the page of all launches; each kernel is named with its case."""
     alone = done[0] if len(done) + len(failed) == 1 else None
     told = [end if alone else f"{profiled.case}: {end}" for profiled in done for end in profiled.told]
     launches = [
@@ -301,9 +301,9 @@ def _page(args: argparse.Namespace, done: Sequence[ProfiledProgram], failed: Seq
 
 
 def _table(done: Sequence[ProfiledProgram], *, several: bool) -> tuple[Sequence[str], Iterator[list[object]]]:
-    """Return the names of the columns, and a row for each launch; of *several* cases with the case in front.
+    """Return the names of the columns, and a row for each launch; with *several* cases the first column is the case.
 
-    Where a kernel was written in another language, the last column has what its time is.
+    If a kernel was written in another language, the last column says that its time is an estimate.
     """
     translated = any(launch.estimate for profiled in done for launch in profiled.launches)
     rows = (
@@ -334,4 +334,4 @@ TABLES: Mapping[str, Callable[[Sequence[str], Iterable[Sequence[object]]], str]]
     "csv": _csv,
     "md": lambda columns, rows: f"{markdown_table(columns, rows)}\n",
 }
-"""What writes launches as a table, by format."""
+"""The functions that write launches as a table, by format."""

@@ -1,6 +1,7 @@
-"""The subjects of a command line: files of BANG C, a program, one call, and what its outputs are compared with.
+"""The subjects of a command line: BANG C files, a program, one call, and the expected outputs of a call.
 
-Each kind of program is loaded where it is named (`mlusim.lazy`): a kernel needs no operators, and no driver for programs of the system.
+Modules for each kind of program are loaded at their first use (`mlusim.lazy`): a kernel needs neither operators nor
+the driver for native programs.
 """
 
 import argparse
@@ -54,7 +55,7 @@ OF_KERNELS = ("kernel", "dim", "kind", "arg", "draws")
 OF_CALLS = (*OF_OPERATORS, "board", "seed")
 
 
-# -- words: files, what stands behind them, and the options of BANG C files ------------------------------
+# -- words: files, the words after them, and the options of BANG C files ---------------------------------
 
 
 def is_source(word: str | None) -> bool:
@@ -68,7 +69,7 @@ def is_cases(word: str | None) -> bool:
 
 
 def refuse_call_arguments(args: argparse.Namespace) -> None:
-    """Raise `UsageError` where an option of BANG C files is given without one, or where what is named is not there, which is the mistake then."""
+    """Raise `UsageError` if an option of BANG C files is given without such a file; if the named program does not exist, that is the error."""
     word = getattr(args, "program", None)
     if word is not None and not is_program(word) and not is_cases(word):
         registry.find_operator(word)
@@ -76,7 +77,7 @@ def refuse_call_arguments(args: argparse.Namespace) -> None:
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the files at the beginning of *words*, and the arguments after them."""
+    """Return the source files at the beginning of *words*, and the arguments after them."""
     count = next((n for n, word in enumerate(words) if not is_source(word)), len(words))
     return list(words[:count]), list(words[count:])
 
@@ -87,7 +88,7 @@ def behind(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def defines(words: Iterable[str]) -> dict[str, str | None]:
-    """Return the macros of ``-D``; one without a value is 1, as compilers have it."""
+    """Return the macros of ``-D``; one without a value is 1, as with compilers."""
     macros: dict[str, str | None] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -106,7 +107,7 @@ def board_of(name: str | None) -> Board:
 
 
 def is_program(word: str | None) -> bool:
-    """Return whether *word* names a script, a test or a source, and no operator."""
+    """Return whether *word* names a script, a test, a source or a native program, not an operator."""
     return word is not None and (is_source(word) or is_script(word) or is_native(word))
 
 
@@ -116,16 +117,16 @@ def is_script(word: str | None) -> bool:
 
 
 def is_native(word: str | None) -> bool:
-    """Return whether *word* names a program of the system, and no operator, script or source."""
+    """Return whether *word* names a native program, not an operator, script or source."""
     if word is None or is_source(word) or is_script(word):
         return False
-    # A name of both, an operator and a program on the PATH, is the operator; a path is the program.
+    # A name that is both an operator and a program on the PATH means the operator; a path means the program.
     is_command = not word.startswith("-") and shutil.which(word) is not None
     return is_command and (os.sep in word or word not in registry.operators())
 
 
 def refuse_file(word: str, takes: str) -> None:
-    """Raise `UsageError`, which says what the verb *takes*, if *word* is a program or another file where an operator is expected."""
+    """Raise `UsageError`, with what the verb *takes*, if *word* is a program or another file in place of an operator."""
     there = Path(word).exists()
     if word not in registry.operators() and (there or os.sep in word or is_native(word)):
         what = "a program" if is_native(word) else "a file of another kind" if there else "not there"
@@ -133,7 +134,7 @@ def refuse_file(word: str, takes: str) -> None:
 
 
 def program_of(args: argparse.Namespace) -> "scripts.Program":
-    """Return the program that was named."""
+    """Return the named program."""
     checks = _checkers(args)
     if args.program is None:
         raise UsageError(f"name an operator or a script, as in `mlusim {args.verb} tin_shift_forward`")
@@ -157,15 +158,15 @@ def program_of(args: argparse.Namespace) -> "scripts.Program":
 
 
 def judged_program_of(args: argparse.Namespace) -> "scripts.Program":
-    """Return the program that was named; a call is compared at its end with ``--reference`` or ``--expect``, or with what its case expects.
+    """Return the named program; a call's outputs are compared as ``--reference``, ``--expect`` or its case say.
 
-    Raises `UsageError` for these of anything else.
+    Raises `UsageError` for these options with another program.
     """
     return judged(program_of(args), args)
 
 
 def judged(program: "scripts.Program", args: argparse.Namespace) -> "scripts.Program":
-    """Return *program*, which *args* name, comparing as `judged_program_of` says."""
+    """Return *program*, which *args* describe, with the expected outputs of `judged_program_of`."""
     if is_call(program, args):
         program.expectation = expectation_of(args)
     else:
@@ -174,7 +175,7 @@ def judged(program: "scripts.Program", args: argparse.Namespace) -> "scripts.Pro
 
 
 def _checkers(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the names of ``--check``; raises `UsageError` for one that is not a checker."""
+    """Return the names of ``--check``; raises `UsageError` for an unknown checker."""
     if not args.check:
         return ()
     checks = tuple(names_in(args.check))
@@ -183,9 +184,9 @@ def _checkers(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def program_and_kernel(args: argparse.Namespace) -> "tuple[scripts.Program, str | None]":
-    """Return the program that was named, and the kernel whose launches are wanted: ``--kernel``, where it launches by itself.
+    """Return the named program, and the kernel whose launches are selected by ``--kernel`` if the program makes its own launches.
 
-    Of a BANG C file ``--kernel`` says what is launched.
+    Of a BANG C file ``--kernel`` is the kernel to launch.
     """
     if is_source(args.program):
         return program_of(args), None
@@ -194,14 +195,14 @@ def program_and_kernel(args: argparse.Namespace) -> "tuple[scripts.Program, str 
 
 
 def is_call(program: "scripts.Program", args: argparse.Namespace) -> "TypeGuard[calls.KernelCall]":
-    """Return whether *program*, which *args* name, is one call of a kernel of BANG C sources."""
+    """Return whether *program*, which *args* describe, is one call of a kernel in BANG C sources."""
     if not is_source(args.program):
         return False
     return isinstance(program, calls.KernelCall)
 
 
 def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | None) -> "scripts.Program":
-    """Return the script, test or source that was named; a source is compiled for *board*."""
+    """Return the named script, test or source; a source is compiled for *board*."""
     source_board = board if is_source(args.program) else None
     unset = dict.fromkeys(("case", "inputs", "policy", "jobs", "seed"))
     moved = argparse.Namespace(**{**vars(args), **unset, "set": [], "board": source_board, "check": checks})
@@ -209,7 +210,7 @@ def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | N
 
 
 def operators_behind(args: argparse.Namespace) -> list[str]:
-    """Return the names of operators after the first; raises `UsageError` for what looks like an option."""
+    """Return the names of operators after the first; raises `UsageError` for a word that looks like an option."""
     words = [*args.arguments, *behind(args)]
     odd = next((word for word in words if word.startswith("-")), None)
     if odd is not None:
@@ -218,13 +219,13 @@ def operators_behind(args: argparse.Namespace) -> list[str]:
 
 
 def _no_word(args: argparse.Namespace, word: str, sentence: str) -> UsageError:
-    """Return the refusal of *word*: what is known of it as an option, else as *sentence* says."""
-    verb = getattr(args, "verb", "debug")  # an editor names none
+    """Return the refusal of *word*: by what is known about it as an option, otherwise *sentence*."""
+    verb = getattr(args, "verb", "debug")  # a launch request of an editor has no verb
     return UsageError(told_option(verb, word) or sentence)
 
 
 def _spelled(name: str, value: str) -> str:
-    """Return how what was typed as *name*=*value* is given to a kernel."""
+    """Return a phrase about how to give *name*=*value* to a kernel."""
     if name in values.OF_LAUNCHES:
         return f"that of the launch is given as --{name} {value}".rstrip()
     return "give arguments as --arg NAME=VALUE"
@@ -233,7 +234,7 @@ def _spelled(name: str, value: str) -> str:
 def source_program(
     args: argparse.Namespace, checks: tuple[str, ...]
 ) -> "calls.KernelCall | natives.HostProgram":
-    """Return the program of the command line: one call of a kernel or, where nothing says how a kernel is called, ``main``."""
+    """Return the program of the command line: one call of a kernel or, if no option describes a call, ``main``."""
     files, rest = split([args.program, *args.arguments])
     rest += behind(args)
     refuse(args, OF_OPERATORS, "goes with an operator; a BANG C file takes --kernel and --arg")
@@ -246,14 +247,14 @@ def source_program(
         define=defines(args.define),
         words=tuple(rest),
         checks=checks,
-        # Not every verb that takes a source has all of these options.
+        # Not every verb that accepts a source has all of these options.
         seed=getattr(args, "seed", None),
         effects=getattr(args, "effects", None) or "late",
         engine=getattr(args, "engine", None) or "auto",
         criterion=criterion_of(args),
     )
     program = natives.HostProgram(asked)
-    # A file with both is run as its author runs it, unless an option asks for a kernel.
+    # A file with both is run as its author runs it, unless an option names a kernel.
     if not any(getattr(args, o, None) for o in OF_KERNELS) and program.has_main:
         return program
     if rest:
@@ -264,13 +265,14 @@ def source_program(
         )
     asked = evolve(asked, **_of_launch(args), kernel=args.kernel, draws=getattr(args, "draws", None))
     case = getattr(args, "named_case", None)
-    # A number that only the case's own sizes use is not misspelt when typed sizes replace those.
+    # A number that only the case's own sizes use is not misspelt when sizes on the command line replace
+    # those.
     formulas = () if case is None else (*case.asked.arguments.values(), *asked.arguments.values())
     return calls.KernelCall(asked, formulas=formulas)
 
 
 def _of_launch(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what *args* say of a launch."""
+    """Return the options of a launch in *args*."""
     return {
         "dim": calls.dim_of(args.dim),
         "kind": calls.kind_of(args.kind).name,
@@ -281,7 +283,7 @@ def _of_launch(args: argparse.Namespace) -> dict[str, Any]:
 def _triton_call(
     args: argparse.Namespace, checks: tuple[str, ...], rest: Sequence[str]
 ) -> "calls.KernelCall":
-    """Return the call of a Triton kernel, whose own lowering is chosen by the board."""
+    """Return the call of a Triton kernel, whose lowering depends on the board."""
     if rest:
         raise _no_word(
             args,
@@ -301,7 +303,7 @@ def _triton_call(
 
 
 def kernel_call(args: argparse.Namespace, board: str | None) -> "calls.KernelCall":
-    """Return the call that *args* describe for *board*.  Raises `UsageError` where they name no kernel of BANG C."""
+    """Return the call that *args* describe for *board*.  Raises `UsageError` if they name no BANG C kernel."""
     if args.program and {".", "/"} & {*args.program} and not Path(args.program).exists():
         raise UsageError(f"there is no file {args.program}")
     if not args.param:
@@ -324,7 +326,7 @@ def kernel_call(args: argparse.Namespace, board: str | None) -> "calls.KernelCal
 def program_to_try(
     args: argparse.Namespace, board: str
 ) -> "natives.HostProgram | natives.CommandProgram | None":
-    """Return the program with a ``main`` that *args* name, for *board*; None where they name a call of a kernel."""
+    """Return the program with a ``main`` that *args* name, for *board*; None if they describe a call of a kernel."""
     plain_args = argparse.Namespace(**{**vars(args), "board": board, "jobs": None, "param": []})
     if is_native(args.program):
         return _native(plain_args, (), (*args.arguments, *behind(args)))
@@ -374,17 +376,17 @@ def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> "scripts.Pro
     )
 
 
-# -- calls of kernels in Python and of host functions --------------------------------------------------
+# -- calls of Python kernels and of host functions -----------------------------------------------------
 
 
 def is_python_call(args: argparse.Namespace) -> bool:
-    """Return whether *args* call one kernel of a Python file, and do not run it as a script."""
+    """Return whether *args* describe a call of one kernel in a Python file, not a run of it as a script."""
     script = args.program is not None and args.program.endswith(".py")
     return script and bool(args.kernel or args.arg)
 
 
 def other_call(args: argparse.Namespace) -> "calls.CallProgram":
-    """Return the call that *args* describe.  Raises `UsageError` for what does not go with it."""
+    """Return the call that *args* describe.  Raises `UsageError` for options that contradict it."""
     files, rest = (
         split([args.program, *args.arguments]) if args.function is not None else ([], args.arguments)
     )
@@ -410,11 +412,11 @@ def other_call(args: argparse.Namespace) -> "calls.CallProgram":
     return other_calls.HostFunctionCall(evolve(asked, program=tuple(files), function=args.function))
 
 
-# -- ``--reference`` and ``--expect``, and what a case says in their place -----------------------------
+# -- ``--reference`` and ``--expect``, and the expectations of a case ----------------------------------
 
 
 def criterion_of(args: argparse.Namespace) -> Criterion:
-    """Return the criterion that was typed, or else that of the case of a file."""
+    """Return the criterion on the command line, or else that of the case."""
     case = getattr(args, "named_case", None)
     usual = USUAL_CRITERION if case is None else case.asked.criterion
     reference, expect = getattr(args, "reference", None), getattr(args, "expect", None) or ()
@@ -425,9 +427,9 @@ def criterion_of(args: argparse.Namespace) -> Criterion:
 
 
 def expectation_of(args: argparse.Namespace) -> "expectations.Expectation | None":
-    """Return the expectation that the outputs of the call are compared with; None where nothing says so.
+    """Return the expected outputs of the call; None if there are none.
 
-    Raises `UsageError` for a reference that is not found.
+    Raises `UsageError` if the reference does not exist.
     """
     case = getattr(args, "named_case", None)
     if getattr(args, "reference", None) is None and not getattr(args, "expect", None):

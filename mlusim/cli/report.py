@@ -1,4 +1,4 @@
-"""``mlusim report``: efficiency of operators x cases x boards x policies, kept as it comes and resumed where a file is named."""
+"""``mlusim report``: efficiency of operators x cases x boards x policies; a named file stores the results, and an interrupted run is resumed."""
 
 import argparse
 import importlib
@@ -31,12 +31,12 @@ from mlusim.report.record import CallRecord, boards_of, csv_text, document, mark
 from mlusim.report.tables import sentences, why_table, work_table
 from mlusim.report.whatif import WhatIfStudy, what_if_markdown, what_if_table
 
-# -- formats, and the studies that go with them --------------------------------------------------------
+# -- formats, and additional parts ---------------------------------------------------------------------
 
 
 @frozen
 class Extras:
-    """Additions to the records: the comparison with a baseline, studies of other boards, and the words of the command line."""
+    """Additions to the records: the comparison with a baseline, predictions for other boards, and the command line."""
 
     comparison: BaselineComparison | None
     studies: Sequence[WhatIfStudy]
@@ -63,7 +63,7 @@ FORMATS: Mapping[str, Callable[[Sequence[CallRecord], Extras, str], str]] = {
         records, version, extras.studies, extras.comparison, extras.command
     ),
 }
-GATED = ("json", "md", "html")  # formats that have room for a comparison
+GATED = ("json", "md", "html")  # formats that contain the comparison
 
 
 def run(args: argparse.Namespace) -> int:
@@ -78,15 +78,15 @@ def run(args: argparse.Namespace) -> int:
     programs.refuse_call_arguments(args)
     args.operators += programs.operators_behind(args)
     if form == "html":
-        html_text([], mlusim.__version__)  # an extra that is missing is said before the work, not after it
+        html_text([], mlusim.__version__)  # a missing extra is reported before the work
     long_work.refuse_odd(args, args.keep, "--keep")
     policies = options.names_in(args.policy)
-    # The key of a call in a baseline is operator, case and board: two policies would be one call.
+    # The key of a call in a baseline is operator, case and board, so that two policies would be one call.
     if policies and (args.baseline or args.write_baseline):
         raise UsageError("a baseline holds calls by their usual policy; leave --policy out")
     keeps = args.keep is not None or args.dask is not None
     wanted = [
-        # A record that is kept has no lines.
+        # A stored record has no lines.
         evolve(job, lines=not keeps and keeps_lines(args, form, job), engine=engine_of(args, job))
         for job in jobs_of(campaign.jobs(args), policies)
     ]
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     studies = campaign.studies_of(records, args.jobs) if asked else []
     try:
         _write(args, form, records, Extras(comparison, studies, args.typed))
-    finally:  # neither file costs the other
+    finally:  # an error of one file must not prevent the other
         gate.store(measured, exists)
     return campaign.exit_code(records) or (
         entry.CLEAN if comparison is None or comparison.passed else entry.FINDINGS
@@ -106,8 +106,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def keeps_lines(args: argparse.Namespace, form: str, job: Job) -> bool:
-    """Return whether *job* keeps the times of lines: on a page, and of a slow case only where it is named."""
-    # Lines are shown on the page alone, and keeping every step takes longer.
+    """Return whether *job* records the times of lines: only for a page, and of a slow case only if it is named."""
+    # Only the page shows lines, and recording every step takes longer.
     if form != "html" or args.no_lines or args.engine == NATIVE:
         return False
     case = find_case(find_operator(job.operator), job.case)
@@ -115,14 +115,14 @@ def keeps_lines(args: argparse.Namespace, form: str, job: Job) -> bool:
 
 
 def engine_of(args: argparse.Namespace, job: Job) -> str:
-    """Return the engine of *job*: where a baseline compares NRAM, that of kernel.py unless one is asked for or it takes minutes."""
+    """Return the engine of *job*: for a baseline, which compares NRAM, that of kernel.py, unless another is requested or it takes minutes."""
     gated = args.baseline or args.write_baseline
     long = find_case(find_operator(job.operator), job.case).long
     return PYTHON if gated and job.engine == AUTO and not long else job.engine
 
 
 def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], extras: Extras) -> None:
-    """Show the report, or write it to where it goes; the comparison goes along, or to standard error."""
+    """Print the report, or write it to its file; the comparison is in it, or goes to standard error."""
     comparison = extras.comparison
     if form == TEXT:
         show.put(_parts(records, extras, explain=args.explain))
@@ -159,7 +159,7 @@ OF_REPORTS = ("group", "policy", "keep", "restart", "dask")
 
 
 def _profiled(args: argparse.Namespace, form: str) -> int:
-    """Profile the program on the boards of a report, as the verb that stays does."""
+    """Profile the program on the boards of a report, as `mlusim profile` does."""
     plain_text.superseded(args, "report of a program", "`mlusim profile` with the same words")
     if args.explain and form != TEXT:
         raise UsageError("--explain goes with the tables of the terminal; the page and --json say why anyway")

@@ -1,4 +1,4 @@
-"""``mlusim run``: one kernel of BANG C, or a program that launches by itself; an operator is run by `mlusim.cli.run_operator`."""
+"""``mlusim run``: one BANG C kernel, or a program that makes its own launches; `mlusim.cli.run_operator` runs operators."""
 
 import argparse
 import importlib
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mlusim.programs import expectation, kernel_call as kernel_calls, native_program as natives
     from mlusim.programs.program import Program
     from mlusim.report import launches, tables
-else:  # lines of plain text need no rich, and one kernel no program
+else:  # plain lines need no rich, and one kernel needs no program
     texts, cases, show, natives, launches, tables = lazy(
         "rich.text",
         "mlusim.cli.cases",
@@ -41,7 +41,7 @@ OF_ONE_CALL = ("reference", "expect", "save")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
+    """Run the subject; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
     if args.program is None:
         raise UsageError(
             "name what to run, as in `mlusim run tin_shift_forward`; `mlusim ops` lists operators"
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _advised(args: argparse.Namespace, run: Callable[..., int], *words: object) -> int:
-    """Return the exit code of *run* of *words*; where that failed, the verb that looks for the cause is named."""
+    """Call *run* with *words* and return its exit code; if it fails, add a note that names the verb that finds the cause."""
     try:
         code = run(*words)
     except Fault as fault:
@@ -77,7 +77,7 @@ def _advised(args: argparse.Namespace, run: Callable[..., int], *words: object) 
 
 
 def loaded(module: str, name: str = "run") -> Callable[..., Any]:
-    """Return the function *name* of *module*, which only an operator or a whole program needs; Python collects as usual then."""
+    """Return the function *name* of *module*, which only operators and whole programs need; garbage collections become usual again."""
     function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     entry.collect_as_usual()
     return function
@@ -101,7 +101,7 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
         show.emit(_call_document(call, done, judged) | ({"remark": remark} if remark else {}))
     else:
         plain_text.print_lines((*_told(done, judged), *([(f"  {remark}", "bold red")] if remark else [])))
-        if done.findings:  # which alone take rich
+        if done.findings:  # only findings need rich
             show.put(show.findings(done.findings))
         if args.lines:
             show.put(("", tables.launch_lines(done.launch), texts.Text(tables.LINES_NOTE, style="dim")))
@@ -147,17 +147,17 @@ def _told(
     yield from plain_text.judged_lines(judged)
 
 
-# -- a program that launches by itself: a script, a test, or BANG C with a ``main`` of its own ---------
+# -- a program that makes its own launches: a script, a test, or BANG C with a ``main`` ----------------
 
 
 def _run_program(args: argparse.Namespace, program: "Program", launched: Callable[..., "Launched"]) -> int:
-    """Execute it by *launched*; returns its exit status, or where that is 0 what `mlusim profile` does for findings, errors and faults."""
+    """Execute *program* by *launched*; returns its exit status, or if that is 0, the exit code of `mlusim profile` for findings, errors and faults."""
     only = "goes with one kernel; name it with --kernel, or write files in the program"
     options.refuse(args, OF_ONE_CALL, only)
     watched = bool(args.trace or args.lines)
     with plain_text.printing_aside(args.json):
         done = launched(program, lines=watched, processes=False)
-    # What a program printed is on standard output already.
+    # The program's output is on standard output already.
     printed = not isinstance(program, natives.CommandProgram | natives.HostProgram)
     told = Document(
         lambda: _program_facts(args, program, done), lambda: _program_parts(args, done, printed=printed)
@@ -172,7 +172,7 @@ def _run_program(args: argparse.Namespace, program: "Program", launched: Callabl
 
 
 def _status(leaving: SystemExit) -> int:
-    """Return the exit status; one that is a sentence is said, as Python does."""
+    """Return the exit status; a status that is a sentence is printed, as by Python."""
     if leaving.code is None or isinstance(leaving.code, int):
         return leaving.code or 0
     print(leaving.code, file=sys.stderr)
@@ -180,7 +180,7 @@ def _status(leaving: SystemExit) -> int:
 
 
 def _program_parts(args: argparse.Namespace, done: "Launched", *, printed: bool) -> Iterator[Part]:
-    """Yield what kernels *printed*, their lines, and the findings; the program has printed the rest."""
+    """Yield the output of kernels if *printed*, the times of lines, and the findings; the program's own output was printed before."""
     for launch in done.launches if printed else ():
         yield from (Unfolded(line.removesuffix("\n")) for line in launch.printed)
     if args.lines and done.launches:

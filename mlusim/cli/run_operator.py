@@ -25,7 +25,7 @@ from mlusim.report.tables import detail, lines_table
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
+    """Run the operator; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
     if more := programs.operators_behind(args):
         raise UsageError(f"mlusim run takes no {more[0]!r} behind an operator; see `mlusim run --help`")
     programs.refuse_call_arguments(args)
@@ -55,7 +55,7 @@ def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
     try:
         done = attempt(operator, arrays, params, board=board, policy=args.policy, options=options)
     except Fault as fault:
-        # The document of --json comes before the sentence, which `main` prints.
+        # The document of --json comes before the error message, which `main` prints.
         _report(args, record_of_fault(fault, operator.name, None, board, SUCCESS.name, args.policy))
         raise
     if done.status != SUCCESS:
@@ -81,7 +81,7 @@ def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
 
 
 def _board_of(args: argparse.Namespace, operator: Operator, case: Case) -> str:
-    """Return the board that was asked for, or else the first that the case is for."""
+    """Return the requested board, or else the first board of the case."""
     if args.board is None:
         return case.boards[0] if case.boards else DEFAULT_BOARDS[0]
     board = find_board(args.board).name
@@ -93,13 +93,13 @@ def _board_of(args: argparse.Namespace, operator: Operator, case: Case) -> str:
 
 
 def _options(args: argparse.Namespace) -> LaunchOptions:
-    """Return the options of a call's launches; ``--trace`` and ``--lines`` need every instruction."""
+    """Return the options of the call's launches; ``--trace`` and ``--lines`` need every instruction."""
     observe = [*names_in(args.check), *([EveryStep()] if args.trace or args.lines else [])]
     return LaunchOptions(observe, args.seed, args.effects, args.engine)
 
 
 def _finish(args: argparse.Namespace, done: Run) -> int:
-    """Show the record, write the files, and say how it went: a full disk costs nothing that was shown."""
+    """Show the record, write the files, and return the exit code; the record is shown even if the disk is full."""
     record = record_of(done)
     _report(args, record, done.findings)
     outputs = done.outputs if done.status == SUCCESS else None
@@ -112,7 +112,7 @@ def _report(args: argparse.Namespace, record: CallRecord, findings: Sequence[Any
 
 
 def _parts(record: CallRecord, findings: Sequence[Any], *, lines: bool) -> Iterator[Part]:
-    if record.fault is None:  # `main` says the sentence of a fault
+    if record.fault is None:  # `main` prints the sentence of a fault
         yield detail(record)
         if lines:
             yield lines_table(record)
@@ -156,7 +156,7 @@ def _parts_of_all(records: Sequence[CallRecord], *, lines: bool) -> Iterator[Par
 
 
 def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[CallRecord]:
-    """Run *jobs* one after the other in this process, for their launches as one trace and their outputs as one file."""
+    """Run *jobs* one after the other in this process, to write their launches to one trace and their outputs to one file."""
     records: list[CallRecord] = []
     launches: list[Launch] = []
     outputs: dict[str, Any] = {}

@@ -22,29 +22,29 @@ else:
 
 
 LINES = 20
-"""The most lines that show progress where there is no terminal."""
+"""The most lines of progress if there is no terminal."""
 
 
 class Output(Console):
-    """Standard output; a reader that has gone is an exception for `main`, not an exit in here."""
+    """Standard output; a closed pipe raises an exception for `main`, instead of an exit in rich."""
 
     def on_broken_pipe(self) -> None:
         """Raise `BrokenPipeError`, which ends the command as other tools end."""
         raise BrokenPipeError
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print *objects*; what is wider than the terminal goes on beyond its edge instead of being cropped."""
+        """Print *objects*; lines wider than the terminal are not cropped."""
         super().print(*objects, **{"crop": False} | options)
 
 
 @frozen
 class _Trimmed:
-    """A stream without the blanks at the ends of lines, which only fill columns, and with control bytes escaped."""
+    """Renderables without trailing blanks, which only fill columns, and with control bytes escaped."""
 
     shown: ConsoleRenderable
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render it line by line."""
+        """Render the contents line by line."""
         line: list[Segment] = []
         for segment in console.render(self.shown, options):
             *ended, rest = (segment.text if segment.control else lines_shown(segment.text)).split("\n")
@@ -67,17 +67,17 @@ def _trimmed(line: list[Segment]) -> list[Segment]:
 
 
 class _Trim(RenderHook):
-    """Lets everything that a console shows be trimmed."""
+    """Trims everything that a console shows."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """Trim each of the renderables."""
+        """Trim each of the *renderables*."""
         return [_Trimmed(shown) for shown in renderables]
 
 
 def output() -> Output:
-    """Return a console on standard output, as it is now; styles only on a terminal and without ``NO_COLOR``."""
+    """Return a console on the current standard output; styles only on a terminal and without ``NO_COLOR``."""
     console = Output(file=sys.stdout, highlight=False, emoji=False, markup=False)
-    if console.no_color:  # rich would leave bold and dim
+    if console.no_color:  # rich would keep bold and dim
         console = Output(file=sys.stdout, highlight=False, emoji=False, markup=False, color_system=None)
     console.push_render_hook(_Trim())
     return console
@@ -88,7 +88,7 @@ _caught: list[list[Mapping[str, Any]]] = []
 
 @contextmanager
 def caught() -> Iterator[list[Mapping[str, Any]]]:
-    """Yield a list that takes the JSON documents of the block, which are not written then."""
+    """Yield a list that collects the JSON documents of the block, which are then not written."""
     documents: list[Mapping[str, Any]] = []
     _caught.append(documents)
     try:
@@ -106,7 +106,7 @@ def emit(document: Mapping[str, Any]) -> None:
 
 
 def say(document: Document, *, json: bool) -> None:
-    """Write what a verb says: its facts with *json*, else what people read, part by part as these are made."""
+    """Write *document*: its facts as JSON with *json*, otherwise its parts, one by one."""
     if json:
         emit(document.facts())
     else:
@@ -114,7 +114,7 @@ def say(document: Document, *, json: bool) -> None:
 
 
 def put(parts: "Iterable[Part]") -> None:
-    """Write *parts* for people, each as soon as it is made."""
+    """Write *parts* as text, each as soon as it is available."""
     console = output()
     for part in parts:
         if isinstance(part, Unfolded):
@@ -124,22 +124,22 @@ def put(parts: "Iterable[Part]") -> None:
 
 
 def findings(reported: Iterable[Any]) -> "Iterator[Part]":
-    """Yield the findings, a blank line before each; those of other packages' checkers may be of any type."""
+    """Yield the findings with a blank line before each; those of other packages' checkers may have any type."""
     for finding in reported:
         yield ""
         yield finding if hasattr(finding, "__rich_console__") else Text(str(finding))
 
 
 def kib(nbytes: int) -> str:
-    """Return the bytes in KiB, without a fraction where there is none."""
+    """Return the bytes in KiB, without a fraction if it is 0."""
     return f"{nbytes // 1024}" if nbytes % 1024 == 0 else f"{nbytes / 1024:.1f}"
 
 
 @contextmanager
 def progress(what: str, total: int, *, lines: bool = False) -> Iterator[Callable[[str], None]]:
-    """Show a progress bar of *total* steps on standard error when it is a terminal, else with *lines* at most `LINES` lines.
+    """Show a progress bar of *total* steps on standard error if that is a terminal; otherwise, with *lines*, at most `LINES` lines.
 
-    Yields a function to call after each step, with the name of what was done.
+    Yields a function to call after each step, with the step's name.
     """
     console = Console(stderr=True)
     if lines and not console.is_terminal:
@@ -152,7 +152,7 @@ def progress(what: str, total: int, *, lines: bool = False) -> Iterator[Callable
 
         yield tell
         return
-    # A bar of one step would show nothing until it is over.
+    # A bar of one step would show nothing until the step is over.
     if not console.is_terminal or total < 2:
         yield lambda _: None
         return

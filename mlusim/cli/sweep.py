@@ -1,4 +1,4 @@
-"""``mlusim sweep``, which goes with the next version: ``mlusim report --keep`` of operators, ``mlusim tune`` of a kernel."""
+"""``mlusim sweep``, which the next version removes: ``mlusim report --keep`` replaces it for operators, ``mlusim tune`` for a kernel."""
 
 import argparse
 import importlib
@@ -17,7 +17,7 @@ SOURCE = "mlusim.cli.tune"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what is not in the file yet; returns 1 for findings or failed accuracy, 3 for a fault."""
+    """Run everything that is not in the file yet; returns 1 for findings or failed accuracy, 3 for a fault."""
     check_writable(args.html)
     args.operators = [*args.operators, *args.arguments]
     first = args.operators[0] if args.operators else None

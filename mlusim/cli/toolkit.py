@@ -1,4 +1,4 @@
-"""``mlusim toolkit``: a folder with the compiler, headers and libraries, for builds that know nothing of mlusim."""
+"""``mlusim toolkit``: a folder with the compiler, headers and libraries, for builds that do not depend on mlusim."""
 
 import argparse
 import os
@@ -16,7 +16,7 @@ else:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the folder, and print what to type."""
+    """Make the folder, and print the variables to set."""
     folder, board = Path(args.directory).expanduser().absolute(), programs.board_of(args.board)
     toolkits.make(folder, board)
     if args.json:

@@ -1,4 +1,4 @@
-"""A Triton kernel of a Python file on the command line, which every verb takes as the BANG C text that it becomes."""
+"""A Triton kernel of a Python file on the command line, which verbs accept in the form of its BANG C translation."""
 
 import argparse
 import importlib.util
@@ -25,7 +25,7 @@ OF_BANG_C = ("dim", "kind", "include", "define", "function")
 
 
 LATER = ("compile", "tune", "sweep", "fuzz")
-"""Verbs that make BANG C of a kernel themselves: for each of several calls, or to show it."""
+"""Verbs that translate a kernel themselves: once for each of several calls, or to show the text."""
 
 
 def is_triton(args: argparse.Namespace) -> bool:
@@ -39,15 +39,15 @@ def is_triton(args: argparse.Namespace) -> bool:
 
 
 def _named(args: argparse.Namespace) -> str:
-    """Return the file or the operator that *args* name first; some verbs have a list of them."""
+    """Return the first file or operator that *args* name; some verbs have a list."""
     named = next((word for name in NAMED if (word := getattr(args, name, None))), "")
     return str(named[0] if isinstance(named, list) else named)
 
 
 def as_bang(args: argparse.Namespace) -> argparse.Namespace:
-    """Return *args* with the BANG C file that their Triton kernel becomes in its place, and with the kernel itself as ``triton``.
+    """Return *args* with the BANG C translation of their Triton kernel in place of its file, and the kernel itself as ``triton``.
 
-    Verbs that make it later have the Python file still.  Raises `UsageError` for options of Triton without a kernel.
+    For verbs in `LATER` the Python file stays.  Raises `UsageError` for Triton options without a Triton kernel.
     """
     if not is_triton(args):
         misplaced = next((name for name in OPTIONS if getattr(args, name, None)), None)
@@ -83,7 +83,7 @@ def as_bang(args: argparse.Namespace) -> argparse.Namespace:
 
 
 def _translated(args: argparse.Namespace, kernel: "calls.TritonKernel") -> dict[str, object]:
-    """Return what stands in *args* for the BANG C of *kernel*; say on standard error what it needs."""
+    """Return the changes of *args* for the BANG C text of *kernel*; say on standard error that its figures are estimates."""
     named = getattr(args, "base", None) or getattr(args, "board", None) or ()
     boards = boards_in([named] if isinstance(named, str) else named, DEFAULT_BOARDS[:1])
     call = kernel.translated(named_values(args.arg, "--arg"), find_board(boards[0]), advised=True)

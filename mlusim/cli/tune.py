@@ -1,4 +1,4 @@
-"""``mlusim tune``: a kernel with other macros, arguments, dims and kinds, ranked; ``mlusim sweep FILE.mlu``: the same in order."""
+"""``mlusim tune``: a kernel with other macros, arguments, dims and kinds, ranked; ``mlusim sweep FILE.mlu``: the same, in order."""
 
 import argparse
 import contextlib
@@ -30,7 +30,7 @@ OF_OPERATORS = ("case", "group", "policy", "check")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Try all, rank and show; returns 1 where no candidate fits and is right."""
+    """Try all candidates, rank and show them; returns 1 if no candidate fits and is right."""
     check_writable(args.html)
     if programs.is_cases(args.program):
         seeded = argparse.Namespace(**vars(args), seed=args.draws)
@@ -52,7 +52,7 @@ def _tried(args: argparse.Namespace) -> tuple[Sequence[str], TriedTask, list[dic
 def _tried_cases(
     args: argparse.Namespace,
 ) -> tuple[Sequence[str], TriedTask, list[dict[str, Any]]]:
-    """Try the candidates with each case of a file, and add up what each takes; out is what one of them says is out."""
+    """Try the candidates with each case of a file, and add up their times; a candidate that one case excludes is excluded."""
     if args.output or args.search not in (None, tuning.RANDOM):
         told, first = (
             ("-o kept.jsonl" if args.output else f"--search {args.search}"),
@@ -78,7 +78,7 @@ def _ranked(
     task: TriedTask,
     candidates: Sequence[Mapping[str, Any]],
 ) -> int:
-    """Rank *candidates*, show and write it; returns 1 where no candidate fits and is right."""
+    """Rank *candidates*, show and write the result; returns 1 if no candidate fits and is right."""
     documents = _documents(args, boards, task, candidates)
     _write(args, documents)
     every: Any = documents if len(documents) > 1 else documents[0]
@@ -87,7 +87,7 @@ def _ranked(
 
 
 def _write(args: argparse.Namespace, documents: Sequence[Mapping[str, Any]]) -> None:
-    """Write the page of *documents*, one for each board, where one is asked for."""
+    """Write the page of *documents*, one for each board, if it is requested."""
     if args.html:
         write_text(args.html, page_text(documents, args.typed), keep=True)
         plain_text.wrote("page", args.html)
@@ -135,7 +135,7 @@ def _of_board(document: Mapping[str, Any]) -> Iterator[Part]:
     able = [candidate for candidate in rows if candidate["rank"] is not None]
     out = [candidate for candidate in rows if candidate["rank"] is None]
     if able:
-        # What is ranked by is shown: by time it is there already.
+        # The figure by which candidates are ranked is shown; the time is shown anyway.
         share = [] if document["objective"] == ranking.TIME else [document["objective"]]
         ranked = table(
             "rank", "candidate", *share, "time us", "band us", "cores", "bound by", "chiefly, against the best",
@@ -167,7 +167,7 @@ def _of_board(document: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def sweep(args: argparse.Namespace) -> int:
-    """Try all and show; returns 1 where one does not fit or is wrong."""
+    """Try all candidates and show them; returns 1 if one does not fit or is wrong."""
     args.program, *args.arguments = args.operators
     if programs.is_cases(args.program):
         args = cases.applied(argparse.Namespace(**vars(args), seed=args.draws), cases.one_case(args))
@@ -218,9 +218,9 @@ def _in_order(args: argparse.Namespace, candidates: Sequence[Mapping[str, Any]])
 
 
 def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, list[dict[str, Any]]]:
-    """Return the task, and the documents of its candidates: those of each board, in the order of the grid.
+    """Return the task, and the documents of its candidates: for each board, in the order of the grid.
 
-    Raises `UsageError` where none of them can be called.
+    Raises `UsageError` if none of them can be called.
     """
     long_work.refuse_odd(args, args.output, "-o")
     kernel = not args.param or args.triton is not None
@@ -234,19 +234,19 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, l
 
 
 def _drawn(args: argparse.Namespace, parameters: Sequence[TuneParameter]) -> list[Settings]:
-    """Return the candidates that are known before any of them runs: the grid, or what a search draws of it."""
+    """Return the candidates that are known before any of them runs: the grid, or a sample of it."""
     if getattr(args, "search", None) is None:
         return grid(parameters)
-    # Not by the seed of a case, which has its own: all cases try the same candidates.
+    # Not by the case's own seed: all cases try the same candidates.
     return tuning.drawn(parameters, args.trials, getattr(args, "seed", args.draws) or 0)
 
 
 def _subject(
     args: argparse.Namespace, board: str
 ) -> tuple[ParametersOf, Callable[..., tuning.TuneTask], list[Settings]]:
-    """Return what reads ``--param`` of the kernel, what makes its task, and the candidates that it names itself.
+    """Return the parser of ``--param`` for the kernel, the constructor of its task, and the candidates that the kernel declares.
 
-    Raises `UsageError` where nothing is to be tried.
+    Raises `UsageError` if there is nothing to try.
     """
     if args.triton is None:
         call = programs.kernel_call(args, board)
@@ -257,7 +257,7 @@ def _subject(
         "engine": args.engine or "auto",
         "criterion": programs.criterion_of(args),
     }
-    # By its name: Triton is an extra, and takes seconds to load.
+    # Imported by name: Triton is an extra, and takes seconds to load.
     triton = importlib.import_module("mlusim.triton.tuned")
     tuned = triton.TunedTriton(args.triton, named_values(args.arg, "--arg"), board, around)
     usual: list[Settings] = [] if args.param else tuned.configurations()
@@ -270,11 +270,12 @@ def _subject(
 
 def _tried_calls(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, list[dict[str, Any]]]:
     of_words, task_of, usual = _subject(args, boards[0])
-    # Only for its refusals, which name --reference and --expect; the task finds the functions in each process again.
+    # Called only to raise its errors, which name --reference and --expect; in each process the task finds the
+    # functions again.
     programs.expectation_of(args)
     search = getattr(args, "search", None)
     parameters, rungs = _space(args, of_words, search)
-    # Results decide what is tried next, so that a search would take another course on each board.
+    # Results decide what is tried next, so that a search would take different ways on different boards.
     if search in (tuning.HALVING, tuning.TPE) and len(boards) > 1:
         raise UsageError(
             f"--search {search} goes on from results, and takes one board; name one, or use random, or a grid"
@@ -285,7 +286,7 @@ def _tried_calls(args: argparse.Namespace, boards: Sequence[str]) -> tuple[Tried
         if search == tuning.HALVING and rungs is not None:
 
             def rung(batch: Sequence[Settings]) -> list[dict[str, Any]]:
-                # Each rung compares with its own first: the shapes of another rung have other results.
+                # Each rung compares with its own first candidate: other rungs have other shapes.
                 rung_task = tuning.compared_to(task_of(batch, args.limit), batch)
                 return _searched(args, file, rung_task, batch, executor)
 
@@ -308,7 +309,7 @@ def _tried_programs(
     options.refuse(args, ("reference", "expect"), only)
     if search not in (None, tuning.RANDOM):
         raise UsageError(f"--search {search} goes with a kernel; a program takes a grid, or random")
-    # Either one without the other would be ignored without a word.
+    # One without the other would be ignored silently.
     if (search is None) != (getattr(args, "trials", None) is None):
         raise UsageError("--search and --trials go together, as in --search random --trials 50")
     parameters = program_parameters(args.param, program)
@@ -322,7 +323,7 @@ def _tried_programs(
 def _search_file(
     args: argparse.Namespace, task: tuning.TuneTask, search: str | None
 ) -> Iterator[tuning.SearchFile | None]:
-    """Open the file of -o for a search that goes on from results; None where there is none, or the candidates are known before."""
+    """Open the file of -o for a search that depends on results; None without one, or if the candidates are known beforehand."""
     if search not in (tuning.HALVING, tuning.TPE) or args.output is None:
         yield None
         return
@@ -344,10 +345,10 @@ def _searched(
     wanted: Sequence[Settings],
     executor: Executor | None,
 ) -> list[dict[str, Any]]:
-    """Return the documents of *wanted*: those that the search's file has, and those that are tried now."""
+    """Return the documents of *wanted*: from the search's file, or by trying them now."""
     documents = {settings: file.find(settings) for settings in wanted} if file is not None else {}
     rest = [settings for settings in wanted if documents.get(settings) is None]
-    # Documents arrive in any order, and name their settings.
+    # Documents arrive in any order, and contain their settings.
     by_name = {tuple((s.name, s.value) for s in settings): settings for settings in rest}
 
     def keep(candidate: Mapping[str, Any]) -> None:
@@ -362,7 +363,7 @@ def _searched(
 def _space(
     args: argparse.Namespace, of_words: ParametersOf, search: str | None
 ) -> tuple[tuple[TuneParameter, ...], TuneParameter | None]:
-    """Return the parameters, and the rungs of successive halving."""
+    """Return the parameters, and the parameter of the rungs of successive halving."""
     trials, rungs = getattr(args, "trials", None), getattr(args, "rungs", None)
     if (search is None) != (trials is None):
         raise UsageError("--search and --trials go together, as in --search random --trials 50")
@@ -385,7 +386,7 @@ def _collected(
     file: str | None,
     came: Callable[[Mapping[str, Any]], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Return the documents of *wanted* on *boards*, with what *file* has of them; each goes to *came* as it comes."""
+    """Return the documents of *wanted* on *boards*, some from *file*; *came* is called with each as it comes."""
     total = len(wanted) * len(boards)
     with show.progress("candidates", total) as step:
 

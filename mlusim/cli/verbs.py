@@ -1,4 +1,4 @@
-"""The verbs of ``mlusim`` and their parsers; what an option or a verb that is not there may have been meant to be."""
+"""The verbs of ``mlusim`` and their parsers; suggestions for misspelt options and verbs."""
 
 import argparse
 import importlib
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 else:
     (shared,) = lazy("mlusim.cli.arguments.shared")
 
-# The files of `mlusim.cli.arguments`, by what their verbs do.
+# The files of `mlusim.cli.arguments`, with the titles of their groups of verbs.
 LISTING, RUNNING, COMPARING = "listing", "running", "comparing"
 
 
 @frozen
 class Verb:
-    """A verb: its name, and what it does in a few words.
+    """A verb: its name, and a summary of a few words.
 
-    Its arguments are declared by a function of its name in the file ``arguments`` of `mlusim.cli.arguments`; the verb itself is
-    imported when it runs.
+    A function with its name in the file ``arguments`` of `mlusim.cli.arguments` declares its arguments; the verb
+    itself is imported when it runs.
     """
 
     name: str
     arguments: str
     summary: str
     instead: str = ""
-    """Of one that people do not type, or will not for long: the verb that they do; it stands in no list."""
+    """The verb that replaces this one, if users do not type this one or soon will not; it is then not listed."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments, with ``-v`` where host functions run."""
+        """Declare the arguments, with ``-v`` if host functions run."""
         declared = importlib.import_module(f"mlusim.cli.arguments.{self.arguments}")
         getattr(declared, self._file)(parser)
         parser.add_argument("--help-all", action=_ShowAll, dest="help", nargs=0, help=argparse.SUPPRESS)
@@ -46,7 +46,7 @@ class Verb:
             parser.add_argument("-v", "--verbose", action="store_true", help=told)
 
     def load(self, args: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
-        """Load the function that takes *args* and returns an exit code; a verb of several subjects loads what it ``needs`` besides."""
+        """Import the function that takes *args* and returns an exit code; a verb with several subjects also imports what its ``needs`` returns."""
         module = importlib.import_module(f"mlusim.cli.{self._file}")
         for name in getattr(module, "needs", lambda _: ())(args):
             importlib.import_module(name)
@@ -94,19 +94,19 @@ VERBS = (
 
 
 RUN_PROGRAMS = ("run", "check", "profile", "cover", "report", "what-if", "sweep", "tune", "debug")
-"""Verbs of programs, which take the words that the verb has no option for."""
+"""Verbs that run programs; words that the verb has no option for are the program's."""
 TALKATIVE = ("run", "report", "check")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises `UsageError` where argparse prints and exits."""
+    """A parser that raises `UsageError` instead of printing and exiting."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
-        """Raise *message* as a sentence that says where help is."""
+        """Raise `UsageError` with *message* and the command that shows help."""
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
@@ -126,10 +126,10 @@ TITLES = {
 
 
 class ProgramParser(Parser):
-    """The parser of the program, whose ``--help`` lists the verbs by what they do."""
+    """The parser of ``mlusim``, whose ``--help`` lists the verbs in groups."""
 
     def format_help(self) -> str:
-        """Return the help of one screen; verbs that another stands in for are not listed."""
+        """Return the help of one screen; verbs that another one replaces are not listed."""
         listed = {
             title: [
                 (verb.name, verb.summary) for verb in VERBS if verb.arguments == file and not verb.instead
@@ -140,7 +140,7 @@ class ProgramParser(Parser):
 
 
 class _ShowAll(argparse.Action):
-    """Prints the help in full."""
+    """Prints the complete help."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         print(helps.whole(parser), end="")
@@ -148,7 +148,7 @@ class _ShowAll(argparse.Action):
 
 
 def parser_of(chosen: Verb | None) -> Parser:
-    """Return the parser of every verb's name and of the chosen verb's arguments."""
+    """Return the parser with every verb's name and the arguments of the *chosen* verb."""
     parser = ProgramParser(
         prog="mlusim",
         description="A simulated Cambricon MLU: run, check and measure BANG C kernels with no card.",
@@ -165,12 +165,12 @@ def parser_of(chosen: Verb | None) -> Parser:
 
 
 def verb_named(name: str | None) -> Verb | None:
-    """Return the verb of that name; None where there is none."""
+    """Return the verb *name*; None if there is none."""
     return next((verb for verb in VERBS if verb.name == name), None)
 
 
 def unknown_verb(word: str) -> str:
-    """Return the refusal of *word* in the place of a verb."""
+    """Return the refusal of *word*, which should be a verb."""
     guesses = near(word, [verb.name for verb in VERBS], 1)
     listed = (verb.name for verb in VERBS if not verb.instead)
     hint = f"did you mean {guesses[0]}?" if guesses else f"the verbs are {', '.join(listed)}"
@@ -178,13 +178,13 @@ def unknown_verb(word: str) -> str:
 
 
 def unknown_option(verb: str | None, word: str) -> str:
-    """Return the refusal of *word*, which the verb does not take."""
+    """Return the refusal of *word*, which *verb* does not accept."""
     prog = f"mlusim {verb}" if verb else "mlusim"
     return told_option(verb, word) or f"{prog} takes no {word!r}; see `{prog} --help`"
 
 
 def told_option(verb: str | None, word: str) -> str | None:
-    """Return why the verb does not take the option in *word*, which verbs do, or what it may be meant to be; None where nothing is known."""
+    """Return why *verb* lacks the option in *word* that other verbs have, or a similar option; None if nothing is known."""
     option, declared = word.partition("=")[0], verb_named(verb)
     if declared is None or not option.startswith("-"):
         return None
@@ -199,7 +199,7 @@ def told_option(verb: str | None, word: str) -> str | None:
 
 
 def options_of(verb: Verb) -> list[str]:
-    """Return the options of *verb*, as they are typed."""
+    """Return the options of *verb*, as they are spelled on the command line."""
     parser = VerbParser(prog=f"mlusim {verb.name}")
     verb.add_arguments(parser)
     return [text for action in helps.options_of(parser) for text in action.option_strings]

@@ -1,4 +1,4 @@
-"""``mlusim what-if``: one call or program on every board, re-timed from one run where the work is the same."""
+"""``mlusim what-if``: one call or program on every board, timed again from one run if the work is the same."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from mlusim.tune import space
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask and show; returns 1 where the call works on no board."""
+    """Predict and show the times; returns 1 if the call works on no board."""
     check_writable(args.html)
     if programs.is_cases(args.program):
         return _what_if_cases(args)
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _what_if_cases(args: argparse.Namespace) -> int:
-    """Ask for each case of a file, with one page of all; the largest exit code."""
+    """Predict each case of a file, with one page for all; return the largest exit code."""
     studies: list[WhatIfStudy] = []
 
     def ask(case_args: argparse.Namespace) -> int:
@@ -66,13 +66,13 @@ def _what_if_cases(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, study: WhatIfStudy) -> None:
-    """Say *study*, and write its page."""
+    """Print *study*, and write its page."""
     show.say(Document(study.to_json, lambda: [what_if_table(study)]), json=args.json)
     _write(args, [study])
 
 
 def _write(args: argparse.Namespace, studies: Sequence[WhatIfStudy]) -> None:
-    """Write the page of *studies* where one is asked for; those of a case go on the page of all."""
+    """Write the page of *studies* if it is requested; those of a case are on the page of all cases."""
     args.studies += studies
     if args.html and studies:
         write_text(args.html, what_if_page(studies, args.typed), keep=True)
@@ -96,7 +96,7 @@ OF_STUDIES = ("case", "inputs", "set", "policy")
 
 
 def _what_if_program(args: argparse.Namespace) -> int:
-    """Run the program on every board, from that of ``--from``; returns 1 where it works on none."""
+    """Run the program on every board, beginning with that of ``--from``; returns 1 if it works on none."""
     refuse(args, OF_STUDIES, "goes with an operator; leave it out")
     base = find_board(args.base).name if args.base else usual_boards(args, DEFAULT_BOARDS[:1])[0]
     if args.param:
@@ -109,7 +109,7 @@ def _what_if_program(args: argparse.Namespace) -> int:
 
 
 def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfStudy | None, int]:
-    """Return the answers for one program, None where it did not end well, and its exit code."""
+    """Return the predictions for one program, None if it failed, and its exit code."""
     program, run = launched_on(args, base, (), lines=False, aside=args.json)
     if args.json:
         run.tell_judged()
@@ -121,7 +121,7 @@ def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfSt
     if not launches or code not in (entry.CLEAN, entry.FINDINGS):
         return None, code
     usual = {launch.board for launch in launches}
-    # A board on which all launches ran already would answer with the same figures.
+    # A board on which all launches ran already would give the same figures.
     boards = [name for name in boards_in(args.board, list(BOARDS)) if {name} != usual]
     with show.progress("boards", len(boards)) as step:
         study = elsewhere(
@@ -135,7 +135,7 @@ def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfSt
 
 
 def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
-    """Run each candidate of ``--param`` so, of a kernel or a program; one that does not run on *base* has a sentence for an answer."""
+    """Run each candidate of ``--param`` in this way, of a kernel or a program; the answer of one that does not run on *base* is a sentence."""
     refuse(args, ("reference", "expect"), "goes with one call; `mlusim tune` compares each candidate")
     candidates: list[dict[str, Any]] = []
     studies: list[WhatIfStudy] = []
@@ -171,7 +171,7 @@ def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
 
 
 def _with_words(args: argparse.Namespace, settings: space.Settings) -> argparse.Namespace:
-    """*args* as they are where *settings* are typed as -D, --arg, --dim, --kind, and in the words of a program."""
+    """Return *args* as if *settings* had been typed as -D, --arg, --dim, --kind, and in the program's words."""
     words = {
         role: [f"{s.name}={s.value}" for s in settings if s.role == role]
         for role in (space.MACRO, space.ARGUMENT)

@@ -1,1 +1,1 @@
-"""The arguments of each verb: a function named after it, in the file of its kind, which imports little and nothing that runs the verb."""
+"""The arguments of each verb: a function named after it, in a file for verbs of its kind; these files import little, and no verb."""

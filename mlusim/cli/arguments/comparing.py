@@ -22,7 +22,7 @@ Bare, it runs every network case on two boards, which takes a minute; a bar on a
 it.  One operator takes a fraction of that, `--case golden_document` seconds; with --format html calls that take Python less
 than a second know their lines, and so do longer ones that --case names, unless --no-lines is given."""
 
-# In the order of `report.FORMATS`, which a test compares: what writes them would load half of the package.
+# In the order of `report.FORMATS`, which a test compares; importing that would load half of the package.
 REPORT_FORMATS = ("json", "csv", "md", "html")
 
 
@@ -30,7 +30,7 @@ def report(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim report``."""
     add = shared.Adder(parser)
     add.selection()
-    # Of a program that is not an operator, which `mlusim profile` takes now.
+    # Options of a program that is not an operator, which `mlusim profile` has now.
     before = shared.Adder(parser, hidden=True)
     before.call_arguments()
     before.draws()
@@ -180,7 +180,7 @@ FUZZ_EXAMPLES = """examples:
   mlusim fuzz scale.mlu --arg 'n=int:0..9000' --arg 'x=float:-8..8:float32:n' --arg 'weight=null|in:float32:n' --arg 'y=out:float32:n' --runs 500 --seed 7"""
 FUZZED = "a BANG C file, a Python file with a kernel, an operator, or cases.toml"
 USUAL_SECONDS = 60.0
-# A draw takes milliseconds: a launch that goes on for a minute hangs, and one that prints a gibibyte prints without end.
+# A draw takes milliseconds: a launch that takes a minute hangs, and one that prints a gibibyte is endless.
 FUZZ_LIMIT = limit_in("seconds=60", Limit(growth=1 << 30))
 
 
@@ -233,7 +233,7 @@ LEAST_MEMORY = 64 << 20
 
 
 def size(text: str) -> int:
-    """Return a number of bytes, for argparse: "2GiB", "512MiB", with the units of ``--limit``."""
+    """Parse a number of bytes for argparse: "2GiB", "512MiB", with the units of ``--limit``."""
     number = number_in(text.strip())
     if number is None or not math.isfinite(number):
         raise ArgumentTypeError(f"{text!r} is not a size; write it as 2GiB or 512MiB")
@@ -243,7 +243,7 @@ def size(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """Return a time, for argparse."""
+    """Parse a time in seconds for argparse."""
     try:
         value = float(text)
     except ValueError:
@@ -268,7 +268,7 @@ def judge(parser: ArgumentParser) -> None:
     add.value("--dim X,Y,Z", "tasks of a kernel (default: what the reference says, or 1,1,1)")
     add.value("--kind KIND", "block, union1, ... (default: what the reference says, or block)")
     add.source_arguments()
-    # Two draws show a candidate that keeps the result of the first.
+    # A second draw exposes a candidate that caches the result of the first.
     add.value("--draws N", "draws of inputs for each case (default: 2)", type=shared.workers, default=2)
     add.value(
         "--seed N",

@@ -1,4 +1,4 @@
-"""The arguments of verbs that show what is known without running a program: tables, sources, plans."""
+"""The arguments of verbs that show tables, sources and plans, most of them without running a program."""
 
 import argparse
 from argparse import ArgumentParser
@@ -84,7 +84,7 @@ def toolkit(parser: ArgumentParser) -> None:
     parser.epilog = TOOLKIT_EXAMPLES
 
 
-# svg is one picture, for documents; csv is a table of points, which a frontier alone has.
+# svg is one picture, for documents; csv is a table of points, which only a frontier has.
 PLAN_FORMATS = ("text", "json", "svg", "csv", "html")
 PLAN_EXAMPLES = """examples:
   mlusim plan mutual_information_backward --set S=15,T=104
@@ -123,14 +123,14 @@ def plan(parser: ArgumentParser) -> None:
     add.several("--dtype D", "one element type or several, for plans that can hold more than one")
     _add_questions(parser)
     add.engine("taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
-    # No engine is chosen for a plan, so that a missing compiler is not reported (`main.settled`).
+    # A plan chooses no engine, so that a missing compiler is not reported (`main.settled`).
     parser.set_defaults(launches=False)
     add.flag("--json", "the same as --format json")
     add.answer(PLAN_FORMATS, "; csv is for a frontier")
 
 
 def _add_questions(parser: ArgumentParser) -> None:
-    """Declare the questions of a plan, of which one is asked at a time."""
+    """Declare the questions about a plan, which exclude each other."""
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--max",

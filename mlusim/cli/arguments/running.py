@@ -1,4 +1,4 @@
-"""The arguments of verbs that run one program, with all its launches, or wait for an editor that does."""
+"""The arguments of verbs that run one program with all its launches, and of `dap`, which waits for an editor to do so."""
 
 import argparse
 from argparse import ArgumentParser
@@ -61,7 +61,7 @@ CHECK_EXAMPLES = """examples:
   mlusim check cases.toml --format junit -o cases.xml
   mlusim check --all"""
 
-# SARIF is what code hosts show beside the lines of a change, JUnit what CI systems show as tests.
+# Code hosts show SARIF beside the changed lines; CI systems show JUnit as tests.
 CHECK_FORMATS = ("text", "json", "sarif", "junit")
 
 
@@ -88,7 +88,7 @@ def check(parser: ArgumentParser) -> None:
     add.value("--record F.json", "write the smallest schedule that differs to a replay file")
     add.value("--replay F.json", "run exactly what a replay file says, and compare")
     add.flag("--trust", "with --replay, the script that the file names may run")
-    # Notes are opt-in: a run is judged by its errors, and a remark, such as an idle sync, is none.
+    # Notes are optional: a run fails by errors, and a note, for example about an idle sync, is not one.
     add.flag("--notes", "report remarks too that are seldom news; they fail no run")
     add.flag(
         "--values",
@@ -97,7 +97,7 @@ def check(parser: ArgumentParser) -> None:
     add.value("--suppress F.toml", "findings that are accepted: id, place and reason of each")
     add.answer(CHECK_FORMATS)
     add.jobs()
-    # Kept beside --format, because the other verbs have --json.
+    # An alternative to --format json, since the other verbs have --json.
     add.flag("--json", "the same as --format json")
     add.engine(shared.WHERE_CHECKED)
     add.threads()
@@ -106,7 +106,7 @@ def check(parser: ArgumentParser) -> None:
     parser.epilog = CHECK_EXAMPLES
 
 
-# In the order of `profile.FORMATS`, which a test compares: what writes them would load half of the package.
+# In the order of `profile.FORMATS`, which a test compares; importing that would load half of the package.
 PROFILE_FORMATS = ("json", "csv", "md", "html")
 PROFILE_EXAMPLES = """examples:
   mlusim profile my_script.py --lines
@@ -144,13 +144,13 @@ def profile(parser: ArgumentParser) -> None:
     add.reference()
     add.engine()
     add.threads()
-    # native means C where it can be: `main.settled` passes it on as auto.
+    # native means C where possible: `main.settled` replaces it by auto.
     parser.set_defaults(where_it_can=True)
-    # `mlusim what-if` answers this now.
+    # `mlusim what-if` replaces this option.
     shared.Adder(parser, hidden=True).several("--what-if BOARD", "")
     add.gate()
     add.flag("--json", "the same as --format json")
-    # What `mlusim report` of a program says besides.
+    # Options that `mlusim report` had for a program.
     parser.set_defaults(usual_boards=(None,), explain=False, no_lines=False)
     add.limit(USUAL)
     add.coverage()
@@ -238,6 +238,6 @@ def dap(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim dap``."""
     add = shared.Adder(parser)
     add.value("--port N", "wait for an editor at this port of this machine", type=int)
-    # Taken, though not shown: `mlusim dap` then says why it has none.
+    # Accepted, though not in the help: `mlusim dap` then explains why it has no such option.
     add.flag("--json", argparse.SUPPRESS)
     parser.epilog = DAP_EXAMPLES

@@ -1,4 +1,4 @@
-"""Arguments that verbs share, from the program to the limit; which words are theirs, and why a verb does not take one."""
+"""Arguments that verbs share; the division of a command line between mlusim and the program; and why a verb lacks an option."""
 
 import functools
 import math
@@ -22,22 +22,22 @@ MEANING: Mapping[str, str] = {
     THREADS: "threads for the tasks of one launch in C, where their order cannot matter (default: 1, or what MLUSIM_THREADS says)",
     JOBS: "runs at the same time, each in a process of its own (default: {})",
 }
-"""What an option does, in every verb that takes it."""
+"""The meaning of options that are the same in every verb."""
 
 WHERE_IT_CAN = "what executes the kernels: auto takes C for unobserved kernels of BANG C (default: auto)"
 WHERE_CHECKED = (
     "what the checkers watch: Python, or C where it finds nothing that they may report; auto takes C for large launches "
     "of BANG C, native for all, and kernel.mlu of operators (default: auto)"
 )
-TEXT = "text"  # for people
-FORMER = "table"  # which `mlusim report` called it
+TEXT = "text"  # the format for people
+FORMER = "table"  # its former name in `mlusim report`
 GROUP = "network"
-EVERY = "all"  # of the groups
+EVERY = "all"  # of the groups of cases
 USUAL_THRESHOLD = "5%"
 
 
 def whole(text: str) -> int:
-    """Return a whole number, for argparse."""
+    """Parse an integer for argparse."""
     try:
         return int(text, 0)
     except ValueError:
@@ -45,7 +45,7 @@ def whole(text: str) -> int:
 
 
 def workers(text: str) -> int:
-    """Return a number of processes, for argparse."""
+    """Parse a number of processes for argparse."""
     number = whole(text)
     if number < 1:
         raise ArgumentTypeError(f"{number} is too few; give 1 or more")
@@ -53,7 +53,7 @@ def workers(text: str) -> int:
 
 
 def threshold(text: str) -> float:
-    """Return a fraction, for argparse: "5%", "0.5 %" or "0.05"."""
+    """Parse a fraction for argparse: "5%", "0.5 %" or "0.05"."""
     number, percent, rest = text.strip().partition("%")
     try:
         value = float(number)
@@ -72,35 +72,35 @@ def threshold(text: str) -> float:
 
 @frozen
 class Adder:
-    """Adds options to *parser*: each with its metavar as help shows them, as "--case NAME", and what it does; *hidden* ones are not shown."""
+    """Adds options to *parser*, each with its metavar as help shows it, such as "--case NAME", and its meaning; *hidden* ones are not in the help."""
 
     parser: ArgumentParser
     hidden: bool = False
 
     def value(self, option: str, meaning: str, **more: Any) -> None:
-        """Add *option*, which takes one value; *more* goes to argparse."""
+        """Add *option*, which has one value; *more* is passed to argparse."""
         words = option.split()
         shown = None if words[-1].startswith("-") else words.pop()
         self.parser.add_argument(*words, metavar=shown, help=SUPPRESS if self.hidden else meaning, **more)
 
     def flag(self, option: str, meaning: str) -> None:
-        """Add *option*, which takes no value."""
+        """Add *option*, which has no value."""
         self.parser.add_argument(option, action="store_true", help=SUPPRESS if self.hidden else meaning)
 
     def several(self, option: str, meaning: str) -> None:
-        """Add *option*, which takes several values at once and may be repeated."""
+        """Add *option*, which accepts several values at once and may be repeated."""
         self.value(option, meaning, nargs="+", action="extend", default=[])
 
     def repeated(self, option: str, meaning: str, **more: Any) -> None:
-        """Add *option*, which takes one value and may be repeated; *more* goes to argparse."""
+        """Add *option*, which has one value and may be repeated; *more* is passed to argparse."""
         self.value(option, meaning, action="append", default=[], **more)
 
     def json(self) -> None:
-        """Declare ``--json`` of a verb without ``--format``."""
+        """Declare ``--json`` for a verb without ``--format``."""
         self.flag("--json", "one JSON document on standard output")
 
     def program(self, metavar: str, what: str, words: str) -> None:
-        """Declare the program, shown as *metavar*, and the *words* after it."""
+        """Declare the program, shown as *metavar* with the help *what*, and the *words* after it."""
         self.parser.add_argument("program", metavar=metavar, nargs="?", help=what)
         self.parser.add_argument("arguments", metavar="ARG", nargs="*", help=words)
 
@@ -110,17 +110,17 @@ class Adder:
         self.repeated("--set k=v,...", "parameters that go with --inputs")
 
     def call(self, case: str = "one of the operator's cases (default: its first)") -> None:
-        """Declare which call of an operator: a *case*, or arrays, and the board."""
+        """Declare the options that select a call of an operator: a *case*, or arrays, and the board."""
         self.value("--case NAME", case)
         self.inputs()
         self.value("--board B", f"a board; {DEFAULT_BOARDS[0]} when none is named")
 
     def checkers(self) -> None:
-        """Declare the checkers that watch."""
+        """Declare the option that names checkers."""
         self.repeated("--check NAMES", "checkers that watch, as memcheck,racecheck")
 
     def schedule(self) -> None:
-        """Declare which legal schedule runs."""
+        """Declare the options that select a legal schedule."""
         self.value("--seed N", f"explore another legal schedule, and {argument_forms.SEED}", type=whole)
         self.value("--effects", "when asynchronous effects land", choices=EFFECTS, default=EFFECTS[0])
 
@@ -129,22 +129,22 @@ class Adder:
         self.value(ENGINE, text, choices=ENGINES)
 
     def threads(self) -> None:
-        """Declare ``--threads``, the native engine's share of the host."""
+        """Declare ``--threads``, the number of the native engine's threads."""
         self.value(f"{THREADS} N", MEANING[THREADS], type=workers)
 
     def answer(self, formats: Sequence[str], more: str = "") -> None:
-        """Declare ``--format``, which takes *formats*, and ``-o`` of a verb whose answer goes to a file."""
+        """Declare ``--format``, with the choices *formats*, and ``-o`` for a verb whose answer may be written to a file."""
         self.value(
             "--format",
             f"what to write (default: as the name after -o ends, or {TEXT}{more})",
             choices=formats,
-            # Scripts that were written for the former name go on.
+            # Scripts may still use the former name.
             type=lambda word: TEXT if word == FORMER else word,
         )
         self.value("-o --output F", "the file to write to (default: standard output)")
 
     def limit(self, base: Limit) -> None:
-        """Declare ``--limit``; what it does not name is as in *base*."""
+        """Declare ``--limit``; limits that it does not name are those of *base*."""
         self.value(
             "--limit WHAT=N,...",
             "end a launch that goes on beyond so many instructions, seconds of CPU time or bytes of growth "
@@ -159,7 +159,7 @@ class Adder:
         self.repeated("-D NAME[=VALUE]", "a macro of BANG C", dest="define")
 
     def call_arguments(self) -> None:
-        """Declare ``-I``, ``-D``, and what says how a kernel is called."""
+        """Declare ``-I``, ``-D``, and the options that describe the call of a kernel."""
         self.source_arguments()
         self.value(
             "--kernel K<float>",
@@ -171,7 +171,7 @@ class Adder:
         self.triton()
 
     def triton(self) -> None:
-        """Declare what says how a Triton kernel of a Python file is called, besides ``--kernel`` and ``--arg``."""
+        """Declare the options that describe the call of a Triton kernel in a Python file, besides ``--kernel`` and ``--arg``."""
         self.value(
             "--grid X,Y,Z",
             "programs of a Triton kernel, which --kernel names in a Python file: numbers or formulas, as 'cdiv(n, BLOCK)' (default: 1,1,1)",
@@ -188,18 +188,18 @@ class Adder:
         )
 
     def function(self) -> None:
-        """Declare ``--function``, a host function that launches by itself."""
+        """Declare ``--function``, a host function that makes its own launches."""
         self.value(
             "--function F",
             "a host function of BANG C files, which launches by itself; its handle, descriptors, queue, --dim and --kind are given to it",
         )
 
     def draws(self) -> None:
-        """Declare ``--seed`` of a verb that runs the usual schedule."""
+        """Declare ``--seed`` for a verb that runs the usual schedule, where it only affects drawn arguments."""
         self.value("--seed N", f"{argument_forms.SEED} of a BANG C file", type=whole, dest="draws")
 
     def reference(self) -> None:
-        """Declare ``--reference`` and ``--expect`` of verbs that compare."""
+        """Declare ``--reference`` and ``--expect`` for verbs that compare outputs."""
         self.value("--reference module:function", "what the outputs of a kernel of BANG C are compared with")
         self.repeated(
             "--expect NAME=VALUE",
@@ -207,7 +207,7 @@ class Adder:
         )
 
     def param(self) -> None:
-        """Declare ``--param``, values that are tried in turn."""
+        """Declare ``--param``, values of which each is tried."""
         self.repeated(
             "--param NAME=V,V,...",
             "values to try: of an argument, a macro (-DNAME always is one), dim or kind; LOW..HIGH:STEP is a range, and ; stands "
@@ -215,7 +215,7 @@ class Adder:
         )
 
     def coverage(self) -> None:
-        """Declare ``--coverage``, the file that lines are noted in."""
+        """Declare ``--coverage``, the file in which covered lines are recorded."""
         self.value(
             "--coverage F.json",
             "add the lines and branches of kernels that ran to this record, which `mlusim cover` shows; in one process",
@@ -223,22 +223,22 @@ class Adder:
         )
 
     def boards(self, default: str = ", ".join(DEFAULT_BOARDS), what: str = "boards") -> None:
-        """Declare ``--board``, which takes several; *default* says which where none is named."""
+        """Declare ``--board``, which accepts several; *default* describes the boards if none is named."""
         self.several("--board B", f"{what} (default: {default})")
 
     def jobs(self, default: str = "one per CPU, at most 4") -> None:
-        """Declare ``--jobs``; *default* says how many where none are named."""
+        """Declare ``--jobs``; *default* describes the number if none is given."""
         self.value(f"{JOBS} N", MEANING[JOBS].format(default), type=workers)
 
     def dask(self, *, files: bool) -> None:
-        """Declare ``--dask``; *files*: the machines read files of the user."""
+        """Declare ``--dask``; with *files* the machines need access to the user's files."""
         more = "; they share the folder of the files" if files else ""
         self.value(
             "--dask ADDRESS", f"run on the machines of a Dask scheduler instead, as tcp://host:8786{more}"
         )
 
     def selection(self, what: str = "operators (default: all)") -> None:
-        """Declare the arguments that select operators, boards and cases; *what* says what may be named."""
+        """Declare the arguments that select operators, boards and cases; *what* is the help of the names."""
         self.parser.add_argument("operators", nargs="*", metavar="OP", help=what)
         self.boards()
         self.several("--case NAME", f"cases (default: the group {GROUP})")
@@ -247,14 +247,14 @@ class Adder:
         )
 
     def gate(self) -> None:
-        """Declare the arguments that gate a run by a stored one."""
+        """Declare the arguments that compare a run with a stored one."""
         self.value(
             "--baseline F.json",
             "compare with a stored run; exit code 1 where a figure got worse past the threshold",
         )
         self.value(
             "--threshold T",
-            # argparse formats help with %, so that a % of ours is doubled.
+            # argparse formats help texts with %, so that a literal % is doubled.
             f"how much worse is a regression, as 5%% or 0.05 (default: {USUAL_THRESHOLD.replace('%', '%%')})",
             type=threshold,
         )
@@ -268,7 +268,7 @@ class Adder:
         )
 
     def kept_output(self, what: str, option: str = "-o --output") -> None:
-        """Declare the *option* that names a file, and ``--restart``, of long work that keeps each *what*."""
+        """Declare the *option* that names a file for long work, in which each *what* is stored, and ``--restart``."""
         self.value(
             f"{option} F.jsonl",
             f"keep each {what} in this file as it comes; where the file has some already, go on from there",
@@ -276,14 +276,14 @@ class Adder:
         self.flag("--restart", "start the file over")
 
 
-# -- which words are mlusim's, and which are those of the program that it runs --------------------------
+# -- the division of a command line between mlusim and the program that it runs -------------------------
 
 
 def divide(parser: ArgumentParser, words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Return the options of *parser* and the program in *words*, the other words before ``--``, and those after it.
+    """Divide *words*: options of *parser* and the program, then the other words before ``--``, then the words after it.
 
-    Options of *parser* count on either side of the program; both other lists belong to the program, and the first may begin
-    with more files.
+    Options of *parser* may be on either side of the program; the words in the other two lists belong to the program,
+    and the first list may begin with more files.
     """
     options = {text: action for action in parser._actions for text in action.option_strings}  # noqa: SLF001 - argparse has no public list
     ours: list[str] = []
@@ -310,7 +310,7 @@ def divide(parser: ArgumentParser, words: Sequence[str]) -> tuple[list[str], lis
 
 
 def _values_of(action: Action, words: Sequence[str]) -> int:
-    """Return how many of *words* are values of the option."""
+    """Return how many of *words* are values of the option *action*."""
     if action.nargs == 0:
         return 0
     if action.nargs == "+":
@@ -322,9 +322,10 @@ _TAKE_MACROS = ("--param", "--max", "--frontier")
 
 
 def joined(words: Sequence[str]) -> list[str]:
-    """Return *words* with some options and their values as one word each, in which argparse sees no other option and no program.
+    """Return *words* with some options and their values joined to one word, so that argparse sees neither another option nor a program in them.
 
-    ``--param -DNAME=V``, and others that take a macro; ``--board A B``, which would take what stands behind the boards, too.
+    These are ``--param -DNAME=V`` and others that accept a macro, and ``--board A B``, which would also consume the
+    words after the boards.
     """
     merged: list[str] = []
     for word in words:
@@ -342,10 +343,10 @@ _BOARD = "--board"
 _LIKE_A_BOARD = re.compile(r"mlu-?\d", re.IGNORECASE).match
 
 
-# -- options that mean the same in every verb, and for a verb that does not take one, why --------------
+# -- options that mean the same in every verb, and the reasons why some verbs lack them ----------------
 
 OURS = (THREADS, JOBS, ENGINE)
-"""Options that are mlusim's in every verb: a program gets such a word behind ``--`` alone."""
+"""Options that are mlusim's in every verb: the program gets such a word only after ``--``."""
 
 WITHOUT_KERNELS = ("boards", "isa", "ops", "compile", "toolkit", "dap")
 NO_KERNEL = "it runs no kernel"
@@ -415,11 +416,11 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "demo": "-o F.html says where the page goes",
     },
 }
-"""By option and verb that does not take it: why, or what does that there, as the end of a sentence."""
+"""By option, and by verb that lacks it: the reason, or the alternative, as the end of a sentence."""
 
 
 def refusal(verb: str, words: Iterable[str]) -> str | None:
-    """Return the sentence for the first of *words* that *verb* does not take though others do; None where there is none."""
+    """Return the sentence for the first option in *words* that *verb* lacks although other verbs have it; None if there is none."""
     for word in words:
         option = word.partition("=")[0]
         reason = REASONS.get({"--output": "-o"}.get(option, option), {}).get(verb)
