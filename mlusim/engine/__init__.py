@@ -1,1 +1,1 @@
-"""Running an instruction: operands are resolved and checked, the work is performed, accounted and announced."""
+"""How an instruction runs: its operands are resolved and checked, its work is performed, charged and announced to observers."""

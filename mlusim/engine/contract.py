@@ -1,10 +1,10 @@
 """The protocols between an engine and the machine.
 
-The machine owns cores, memories, the schedule and the log; an engine makes what a kernel is handed.  The Python engine
-gives the machine's `Mlu` one generated method for each row (`engine.issue.mlu_class`); the methods use nothing of the
-machine except what is declared here.  `Polls`, which counts a core's loads of shared memory, is declared here too.  The
-native engine runs a whole kernel instead (`machine.native.core`), on a core of the same machine, and calls up for what
-is rare.
+The machine owns cores, memories, the schedule and the log; an engine provides the object through which a
+kernel issues instructions. The Python engine adds one generated method per row to the machine's `Mlu`
+(`engine.issue.mlu_class`); these methods use only the members of the machine that are declared here. `Polls`,
+which counts a core's loads of shared memory, is here too. The native engine instead runs a whole kernel
+(`machine.native.core`) on a core of the same machine, and calls Python for rare operations.
 """
 
 from collections.abc import Callable
@@ -28,11 +28,11 @@ BUILT_INS = (
     "taskId", "taskIdX", "taskIdY", "taskIdZ", "taskDim", "taskDimX", "taskDimY", "taskDimZ",
     "clusterId", "clusterDim", "coreId", "coreDim",
 )  # fmt: skip
-"""The variables of a task that every kernel has."""
+"""The built-in variables of a task that every kernel can read."""
 
 
 class Mode(Enum):
-    """The watch that a kernel in C keeps on itself: none, for what checkers may report, for what tasks touch that run at once, or of every instruction."""
+    """The records of a kernel in C: nothing, possible findings of checkers, accesses of tasks that run at once, or all instructions."""
 
     ALONE = "alone"
     SCREENED = "screened"
@@ -40,36 +40,37 @@ class Mode(Enum):
     NOTED = "noted"
 
 
-# -- polling, told from reading: a core that looks at the same shared bytes again and again lets others run ----
+# -- polling: a core that reads the same shared bytes again and again lets other cores run
+# ---------------------
 
-# Both engines count the same way: when a core lets others run decides the order and last bits of float atomics.
+# Both engines use the same counts, because the moment of a switch decides the order and the last bits of
+# float atomics.
 SPIN_LOADS = 256  # polls of shared memory after which a core lets others run
-POLLED = 16  # addresses that a polling loop may look at
-POLL_BYTES = 64  # a copy of at most so many bytes may be a look at a flag
-POLL_COPIES = 16  # such looks after which a core lets others run
-PATIENCE = (
-    4096  # looks after which it does so though it works between them, as one that tells others that it waits
-)
+POLLED = 16  # number of addresses that one polling loop may read
+POLL_BYTES = 64  # only a copy of at most this many bytes may poll a flag
+POLL_COPIES = 16  # polling copies after which a core lets others run
+# A core may do other work between its polls, for example to signal that it waits.
+PATIENCE = 4096  # polls after which a core lets others run in any case
 
 
 class Polls:
-    """The looks of one core at shared memory: loads, and copies of the same bytes.
+    """Detects polling: repeated loads or copies of the same bytes of shared memory by one core.
 
-    A core that carries or stores something else between its looks works, and does not wait for others.  *work* returns a number that
-    grows with the bytes of all its copies, and with its stores to shared memory.
+    A core that copies or stores other data between its polls is working, not waiting. *work* returns a
+    counter that grows with the bytes of all copies of the core and with its stores to shared memory.
     """
 
     __slots__ = ("_addresses", "_loads", "_looked", "_looks", "_others", "_spin", "_work")
 
     def __init__(self, spin: Callable[[], None], work: Callable[[], int]) -> None:
-        self._spin, self._work = spin, work  # *spin* lets others run
+        self._spin, self._work = spin, work  # *spin* lets other cores run
         self._addresses: set[int] = set()
         self._loads = self._looks = 0
-        self._looked = 0  # bytes that the looks have carried
-        self._others = 0  # work beside the looks, at the last time when this was asked
+        self._looked = 0  # bytes copied by polling copies
+        self._others = 0  # the value of *work* without polling, at the last check
 
     def load(self, address: int) -> None:
-        """Account for a scalar load; a core that keeps loading from a few addresses is polling."""
+        """Count a scalar load; a core that keeps loading from a few addresses is polling."""
         if address in self._addresses:
             self._loads += 1
             if self._loads % SPIN_LOADS == 0:
@@ -81,7 +82,7 @@ class Polls:
             self._loads = 0
 
     def copy(self, address: int, nbytes: int) -> None:
-        """Account for a small copy, of *nbytes*; copying the same bytes again and again is polling too."""
+        """Count a small copy of *nbytes* bytes; copying from the same address again and again is polling."""
         if address in self._addresses:
             self.again(nbytes)
         elif len(self._addresses) < POLLED:
@@ -90,14 +91,14 @@ class Polls:
             self._addresses = {address}
 
     def again(self, nbytes: int) -> None:
-        """Account for a copy, of *nbytes*, of bytes that were copied before."""
+        """Count a copy of *nbytes* bytes that were copied before."""
         self._looks += 1
         self._looked += nbytes
         if self._looks % POLL_COPIES == 0:
             self._wait(self._looks)
 
     def _wait(self, looks: int) -> None:
-        """Let others run, if this core has done nothing else since the last time, or after every so many *looks*."""
+        """Let other cores run if this core did no other work since the last check, and in any case after `PATIENCE` polls."""
         others = self._work() - self._looked
         waits = others == self._others or looks % PATIENCE == 0
         self._others = others
@@ -107,10 +108,10 @@ class Polls:
 
 @define(eq=False)
 class Flight:
-    """An asynchronous effect between its issue and its landing: its pipe, what lands it, what was announced.
+    """An asynchronous effect between issue and landing: its pipe, the function that lands it, and the announced effect.
 
-    ``inside`` is true for a copy from NRAM to NRAM, ``landed`` for an effect whose bytes are there before the wait for
-    it.
+    ``inside`` is true for a copy from NRAM to NRAM, ``landed`` if the bytes were already moved before the
+    wait for the effect.
     """
 
     pipe: Pipe
@@ -120,18 +121,18 @@ class Flight:
     landed: bool = False
 
 
-Side = tuple[Access, ...]  # what an effect reads, or writes
+Side = tuple[Access, ...]  # the accesses on the reading or on the writing side of an effect
 Values = tuple[Any, ...]
 
 
 class ScalarWatch(Protocol):
-    """The hearer of a core's scalar accesses."""
+    """An observer of the scalar accesses of a core."""
 
     def scalar(self, name: str, view: View, index: int, value: object = None, waits: int = 0, /) -> None: ...
 
 
 class Watch(ScalarWatch, Protocol):
-    """The hearer of a core's instructions; what it returns for one is its `mlusim.machine.hub.Effect`, or None."""
+    """An observer of the instructions of a core; it returns the instruction's `mlusim.machine.hub.Effect`, or None."""
 
     def row(self, row: "Intrinsic", frame: FrameType, operands: Values, arguments: Values, /) -> Any: ...
     def copy(self, row: "Intrinsic", pipe: Pipe, reads: Side, writes: Side, arguments: Values, /) -> Any: ...
@@ -144,18 +145,18 @@ class Watch(ScalarWatch, Protocol):
 
 
 class IssuingCore(Port, Protocol):
-    """The core that an instruction runs on, as the engine sees it; `machine.core.Core` says what each member is."""
+    """A core, as the engine sees it; the members are documented in `machine.core.Core`."""
 
     pending: int
     source: Any
     source_at: int
-    log: Any  # the log of its work, row by row; None where time is not predicted
-    away: dict[tuple[View, int], View]  # SRAM of other clusters, by the view of its own and their number
-    cluster: Any  # None for a Block task
+    log: Any  # log of its work, row by row; None if time is not predicted
+    away: dict[tuple[View, int], View]  # SRAM of other clusters, by (view of own SRAM, cluster number)
+    cluster: Any  # None in a Block task
     union: Any
 
     @property
-    def polls(self) -> Polls: ...  # the record of its loads of shared memory
+    def polls(self) -> Polls: ...  # counts loads of shared memory
     def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr: ...
     def fly(self, flight: Flight, load: CopyLoad) -> None: ...
     def settle(self, pipe: Pipe) -> None: ...
@@ -164,15 +165,15 @@ class IssuingCore(Port, Protocol):
 
 
 class IssuingMlu(Protocol):
-    """The object that an intrinsic's method works on: the core, its counters, and who announces."""
+    """The object with the methods of intrinsics, as the engine sees it: the core, its counters, and the observer."""
 
     counts: list[int]
     work: list[int]
     lines: list[int]
     spare: list[int]
     traffic: list[int]
-    watch: Any  # the `Watch` of its instructions; None while nothing listens
-    directions: Any  # the copies that the core has, as `engine.copies.Routes`
+    watch: Any  # the `Watch` of its instructions; None without observers
+    directions: Any  # the copies that the core can execute, as `engine.copies.Routes`
 
     @property
     def core(self) -> IssuingCore: ...

@@ -1,4 +1,4 @@
-"""Copies: the directions that a core has, what each refuses, and the general copy, of any form.
+"""Copies: the directions of a core, the check of each copy, and the general copy, which handles every form.
 
 The general copy resolves a direction, sizes and strides to two byte views, and moves one to the other.  The methods that are rendered for copies (`engine.recipes.render`) have the common forms, and leave the others to it.
 """
@@ -40,17 +40,17 @@ Lanes = Mapping[Direction, Pipe]
 
 @frozen(eq=False)
 class Routes:
-    """Which directions a core may copy, by form, and which pipe carries each."""
+    """The directions that a core may copy, by form of the copy, each with the pipe that carries it."""
 
     one: Lanes
     one_async: Lanes
     two: Lanes
     two_async: Lanes
     three: Lanes
-    rows: Lanes  # of `two`, those that need no alignment
+    rows: Lanes  # the directions of `two` without alignment rules
 
     def form(self, numbers: int, asynchronous: bool) -> Lanes:
-        """Return the directions of the copy with so many *numbers* after its direction; a KeyError if there is none."""
+        """Return the directions of the copy with *numbers* integers after its direction; raises KeyError if no copy has so many."""
         blocking = {0: self.one, 3: self.two, 8: self.three}[numbers]
         return {0: self.one_async, 3: self.two_async, 8: self.three}[numbers] if asynchronous else blocking
 
@@ -65,7 +65,7 @@ def routes(arch: Arch, *, memory_core: bool, block: bool) -> Routes:
             ends = {token.src, token.dst}
             no_sram = SRAM in ends and (arch.sram == 0 or block)
             if token in allowed and not no_sram and not (memory_core and ends & {NRAM, WRAM}):
-                # On 2xx NRAM2NRAM is work of the compute stream.
+                # On 2xx, NRAM2NRAM belongs to the compute stream.
                 on_chip = Pipe.VECTOR if token is NRAM2NRAM and arch.generation == 2 else Pipe.MOVE
                 pipes[token] = Pipe.IO if token.off_chip else on_chip
         return pipes
@@ -77,23 +77,23 @@ def routes(arch: Arch, *, memory_core: bool, block: bool) -> Routes:
 
 
 def steps_of(shape: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-    """Return the (stride, count) pairs of both sides, outermost first, from the stride arguments of a copy.
+    """Return the (stride, count) pairs of the destination and of the source, outermost first, from the stride arguments of a copy.
 
-    The stride of a single segment does not matter and is 0 here.
+    The stride of a single segment has no effect and is returned as 0.
     """
     if len(shape) == 3:
         dst_stride, src_stride, more = shape
         return ((dst_stride if more else 0, more + 1),), ((src_stride if more else 0, more + 1),)
-    # The call has the inner stride and count of each side before the outer one.
+    # In the call, the inner stride and count of each side come before the outer ones.
     pairs = [(shape[i] if shape[i + 1] else 0, shape[i + 1] + 1) for i in (2, 0, 6, 4)]
     return tuple(pairs[:2]), tuple(pairs[2:])
 
 
-# -- why a copy was refused, one sentence for each way to get it wrong ---------------------------------
+# -- the faults of refused copies ----------------------------------------------------------------------
 
-# Keyed by how many numbers follow the direction.
+# The keys are the number of integers that follow the direction.
 FORMS = {0: "1-D", 1: "1-D", 3: "2-D", 4: "2-D", 8: "3-D", 9: "3-D"}
-WITH_CLUSTER = (1, 4, 9)  # those that end with the destination's cluster
+WITH_CLUSTER = (1, 4, 9)  # the forms whose last integer is the destination cluster
 
 
 def explain_copy(
@@ -107,12 +107,12 @@ def explain_copy(
     *,
     asynchronous: bool,
 ) -> int:
-    """Raise the fault of a refused copy; return the size as an int if only its type was at fault."""
+    """Raise the fault of a refused copy; if only the type of the size was wrong, return the size as an int."""
     count = count_of(mlu, row, "size", size)
     numbers = tuple(count_of(mlu, row, "a stride or segment count", n) for n in shape)
     strides = numbers[:-1] if len(numbers) in WITH_CLUSTER else numbers
     fault = (
-        # The order matters: each check relies on what the ones before it have made sure of.
+        # The order matters: each check relies on the checks before it.
         _size(count)
         or _arguments(dst, src, direction, numbers)
         or _token(mlu, dst, src, direction, numbers, asynchronous=asynchronous)
@@ -167,7 +167,7 @@ def _token(
     allowed = mlu.directions.form(len(shape) - (len(shape) in WITH_CLUSTER), asynchronous)
     if direction in allowed:
         return None
-    # Reported before faults of the architecture: no other board would help.
+    # Report this before faults of the architecture: another board would not help.
     if mlu.core.place.memory_core and {direction.src, direction.dst} & {NRAM, WRAM}:
         return Unsupported(
             f"a memory core cannot copy {direction}: it has no NRAM and no WRAM",
@@ -259,7 +259,8 @@ def _ranges(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | No
             legal=f"a dst_stride of {size} {plural(size, 'byte')} or more",
             hint="dst_stride comes before src_stride, both in bytes",
         )
-    (far, many), (near, few) = writes.steps  # no stride is too short, so that there are two, which interlace
+    # Each stride alone is long enough, so there are two, and they interlace.
+    (far, many), (near, few) = writes.steps
     return RuleFault(
         f"destination segments of {size} {plural(size, 'byte')} overlap: {few} of them {near} {plural(near, 'byte')} apart, and that {many} {plural(many, 'time')} "
         f"{far} {plural(far, 'byte')} apart",
@@ -311,7 +312,7 @@ def _overlap(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | N
     shared = writes.before_read_by(reads)
     if not shared:
         return None
-    # The address of the first byte that is shared, for a user who has two pointers in hand.
+    # The address of the first shared byte, for a user who compares two pointers.
     first = writes.common(reads)
     assert first is not None
     return RuleFault(
@@ -327,24 +328,26 @@ def _overlap(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | N
 def observed_copy(
     watch: Any, row: Intrinsic, pipe: Pipe, call: tuple[Ptr, Ptr, int, Direction], d: int, s: int
 ) -> None:
-    """Make a blocking copy from byte *s* to byte *d* that is observed."""
+    """Perform a blocking copy from byte *s* to byte *d*, and announce it to the observers."""
     size, to, frm = call[2], call[0].view, call[1].view
     seen = watch.copy(row, pipe, (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),), call)
-    # If the sides overlap, NumPy gives what a copy from the front gives; no other overlap comes here.
+    # If both sides overlap, the caller has made sure that NumPy's result equals that of a copy in ascending
+    # order.
     to.raw[d : d + size] = frm.raw[s : s + size]
     watch.retire(seen)
 
 
 def misaligned(generation: int, direction: Direction, d: int, s: int, size: int) -> bool:
-    """Return whether a copy of *size* bytes from byte *s* to byte *d* breaks the alignment that *direction* asks for."""
+    """Return whether a copy of *size* bytes from byte *s* to byte *d* breaks the alignment rule of *direction*."""
     of_dst, of_src, of_size = grain(direction, generation, strided=False)
     return bool(d % of_dst or s % of_src or size % of_size)
 
 
 def look(core: IssuingCore, to: View, frm: View, start: int, nbytes: int, *, small: bool) -> None:
-    """Report a *small* or repeated copy that may poll what another task changes.
+    """Count a copy from shared memory as a possible poll; *small*: of few bytes, else repeated.
 
-    Whether this launch may write there does not matter, so that the schedule is the same for a tensor that was lent and for a copy of it.
+    This does not depend on whether the launch may write the source, so that a lent tensor and a copy of it
+    give the same schedule.
     """
     if frm.space.shared and not to.space.shared:
         if small:
@@ -354,7 +357,7 @@ def look(core: IssuingCore, to: View, frm: View, start: int, nbytes: int, *, sma
 
 
 def remember_flight(core: IssuingCore, dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> None:
-    """Remember where an asynchronous copy reads; reading the same bytes again and again is polling."""
+    """Record the source of an asynchronous copy, and count a repeated source as polling."""
     frm, start = src.view, src.offset
     small = not shape and size <= POLL_BYTES
     if not small and (frm.allocation is not core.source or start != core.source_at):
@@ -367,8 +370,8 @@ def remember_flight(core: IssuingCore, dst: Ptr, src: Ptr, size: int, shape: tup
 def move_rows(
     to: View, frm: View, d: int, s: int, size: int, to_stride: int, from_stride: int, rows: int
 ) -> None:
-    """Move *rows* segments of *size* bytes from byte *s* to byte *d*, in the widest word that divides all."""
-    # The lowest bit set in any of them is the widest word that divides all; at most that of 64 bits.
+    """Copy *rows* segments of *size* bytes from byte *s* to byte *d*, in words as wide as all sizes and strides allow."""
+    # The lowest bit set in any of them is the widest word that divides all of them; at most 64 bits are used.
     grain = size | d | s | to_stride | from_stride
     word = min(grain & -grain, 8)
     shape, dtype = (rows, size // word), _WORDS[word]
@@ -379,11 +382,11 @@ def move_rows(
 def strided_copy(
     mlu: IssuingMlu, row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool
 ) -> None:
-    """Make a 2-D, 3-D or cluster-to-cluster copy."""
+    """Perform a 2-D, 3-D or cluster-to-cluster copy."""
     dst, src, size, direction, shape = call
     try:
         plan = _plan(mlu, dst, src, size, direction, shape, asynchronous)
-    # The path that succeeds does not check the arguments; what is wrong with them is reported below.
+    # The successful path does not check the arguments; errors are diagnosed below.
     except (AttributeError, KeyError, TypeError, ValueError):
         plan = None
     if plan is None:
@@ -394,7 +397,7 @@ def strided_copy(
     core, watch = mlu.core, mlu.watch
     load = load_of(pipe, reads, writes)
     arguments = (dst, src, size, direction, *shape)
-    # On the vector pipe bytes change in the order of issue, so no effect is left in flight.
+    # On the vector pipe, bytes change in the order of issue, so no effect is left in flight.
     if asynchronous and pipe is not Pipe.VECTOR:
         seen = None if watch is None else watch.flight(row, pipe, (reads,), (writes,), arguments)
         move = functools.partial(_move, target, source)
@@ -416,7 +419,7 @@ def strided_copy(
 def _move(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
     if target.shape == source.shape:
         target[...] = source
-    else:  # a 3-D copy whose sides count their segments differently: element k goes to element k
+    else:  # a 3-D copy with different segment counts on both sides: element k goes to element k
         target[...] = source.reshape(target.shape)
 
 
@@ -429,7 +432,7 @@ def _plan(
     shape: tuple[int, ...],
     asynchronous: bool,
 ) -> tuple[Pipe, Any, Any, Access, Access, int] | None:
-    """Return both byte views of a strided copy, or None when some check fails."""
+    """Return the pipe, both views and accesses and the size of a strided copy, or None if a check fails."""
     if len(shape) in WITH_CLUSTER:
         if direction is not SRAM2SRAM:
             return None
@@ -459,12 +462,12 @@ def _aligned(mlu: IssuingMlu, direction: Direction, writes: Access, reads: Acces
     of_dst, of_src, of_size = grain(direction, generation, strided=bool(writes.steps))
     if writes.start % of_dst or reads.start % of_src or writes.size % of_size:
         return False
-    # `grain` is about addresses and sizes only.
+    # `grain` depends on addresses and sizes only.
     return direction.dst is not WRAM or not any(stride % 8 for stride, _ in writes.steps)
 
 
 def _fits(access: Access, view: View) -> bool:
-    # The hardware's counter has 16 bits, and counts one less.
+    # The hardware counter has 16 bits and holds the number of segments minus one.
     if any(count <= 0 or count > 65536 for _, count in access.steps):
         return False
     low, high = access.span
@@ -490,7 +493,7 @@ def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any
     for view, access in ((to, writes), (frm, reads)):
         counts = tuple(count for _, count in access.steps)
         strides = tuple(stride for stride, _ in access.steps)
-        # Without an axis of length 1 NumPy has one loop fewer.
+        # Without an axis of length 1, NumPy has one loop fewer.
         if inner != 1 or not counts:
             counts, strides = (*counts, inner), (*strides, word)
         sides.append(np.ndarray(counts, _WORDS[word], view.raw, access.start, strides))
@@ -498,9 +501,9 @@ def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any
 
 
 def other_cluster(mlu: IssuingMlu, dst: Ptr, number: int) -> Ptr:
-    """Return the same SRAM declaration in cluster *number* of the union."""
+    """Return a pointer to the same SRAM declaration in cluster *number* of the union."""
     core = mlu.core
-    # The caller takes ValueError to mean that some argument is wrong; `explain_copy` says which.
+    # The caller takes ValueError as an illegal argument; `explain_copy` says which.
     if core.cluster is None or not 0 <= number < len(core.union.clusters):
         raise ValueError(number)
     key = dst.view, number
@@ -530,4 +533,4 @@ NAMES: Mapping[str, Any] = {
         )
     },
 }
-"""What the rendered methods of copies refer to, by its name there."""
+"""The functions that the rendered methods of copies call, by name."""

@@ -1,9 +1,9 @@
 """The door: straight-line code for every row, through which each effect on memory passes.
 
-`mlu_class` makes one Python method per row and policy from its recipe (`engine.recipes.recipe`).  The method is what
-the recipe says and nothing else (`engine.recipes.render`); what a check has to say is composed by `engine.refuse`, off
-the fast path.  `source_of` shows the code; a debugger shows it too.  The policy of a launch may put other methods
-before it: one that notes the instruction, or one that leaves it out if it has no effect on this kind of core.
+`mlu_class` renders one Python method per row and policy from the row's recipe (`engine.recipes.recipe`,
+`engine.recipes.render`). The messages of failed checks are written by `engine.refuse`, off the fast path.
+`source_of` returns the code of a method; a debugger shows it too. The policy of a launch may wrap a method:
+to record the instruction, or to skip it if it has no effect on this kind of core.
 """
 
 import functools
@@ -29,9 +29,9 @@ Method = Callable[..., Any]
 
 
 class Later:
-    """A method that is rendered when it is first looked up, and then replaces this object in its class.
+    """A method that is rendered on its first look-up, and then replaces this object in its class.
 
-    A launch uses few of the rows, and to compile all of them takes half a second.
+    A launch uses few of the rows, and compiling all of them would take half a second.
     """
 
     __slots__ = ("_make", "_name", "_owner")
@@ -52,7 +52,7 @@ class Later:
 def mlu_class(base: Any, policy: LaunchPolicy) -> type[Any]:
     """Return the `Mlu` of a launch with *policy*: the *base* class of the machine with one method per intrinsic."""
     methods: dict[str, Any] = {"__slots__": (), "__doc__": base.__doc__}
-    # What the policy puts before a method wraps the plain one, which launches share.
+    # The wrappers of a policy wrap the plain methods, which launches share.
     plain = policies(policy.arch, False, False)[policy.memory_core]
     inner = None if policy is plain else mlu_class(base, plain)
     for number, row in enumerate(ISA.values()):
@@ -61,7 +61,7 @@ def mlu_class(base: Any, policy: LaunchPolicy) -> type[Any]:
 
 
 def _method_of(row: Intrinsic, number: int, policy: LaunchPolicy, inner: type[Any] | None) -> Method:
-    """Return the method of *row*; *inner* is the class without what the launch's policy puts before it."""
+    """Return the method of *row*; *inner* is the class with the plain methods, without wrappers of the launch's policy."""
     row_recipe = recipe(row, number, policy)
     if inner is not None:
         return _outer(row_recipe, getattr(inner, row.name))
@@ -82,7 +82,7 @@ def _text(writer: Writer) -> str:
 
 
 def _outer(row_recipe: Recipe, method: Method) -> Method:
-    """Return *method* with what the launch's policy puts before it; the last step is put first, so that the first one runs first."""
+    """Return *method* in the wrappers of the launch's policy; the last step is applied first, so that the first step runs first."""
     for step in reversed(row_recipe.steps):
         match step:
             case steps.Note():
@@ -95,9 +95,9 @@ def _outer(row_recipe: Recipe, method: Method) -> Method:
 
 
 def _method(row_recipe: Recipe) -> Method:
-    """Return the method of a recipe without the steps that a launch's policy puts before it."""
+    """Return the method of a recipe without the wrappers of a launch's policy."""
     row, arch = row_recipe.row, row_recipe.policy.arch
-    if isinstance(row_recipe.steps[0], steps.Refuse):  # as its text says, without the time to compile it
+    if isinstance(row_recipe.steps[0], steps.Refuse):  # the same as its text, without compiling it
         return _refused(row)
     writer = Writer(row_recipe)
     text = _text(writer)
@@ -117,23 +117,24 @@ def _refused(row: Intrinsic) -> Method:
     return refused
 
 
-# -- what a launch's policy puts before a method -------------------------------------------------------
+# -- wrappers of methods, by the policy of a launch ----------------------------------------------------
 
-# The vendor compiles one source for both kinds of core, and kernels run vector instructions, copies of NRAM and
-# scalars on a memory core without a guard; and they copy between GDRAM and SRAM on all cores of a union where the memory
-# core is the one that does it.  For copies the manual of BANG C says which kind of core executes each direction; that
-# other instructions have no effect on a memory core is inferred from kernels whose results are right with it.
+# The vendor compiles one source for both kinds of core. Kernels execute vector instructions, copies of NRAM
+# and scalar code on a memory core without a guard, and copies between GDRAM and SRAM on all cores of a union
+# although only the memory core performs them. The BANG C manual says which kind of core executes each copy
+# direction; that other instructions have no effect on a memory core is inferred from kernels that give right
+# results with this rule.
 
 
 def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., Any]:
-    """Return *method*, the intrinsic of *number*, wrapped so that the core's log notes when and where it begins."""
+    """Return *method*, the intrinsic of row *number*, in a wrapper that logs the time and place of each call in the core."""
     place = step.lanes
 
     @functools.wraps(method)
     def noting(mlu: IssuingMlu, *arguments: Any, **named: Any) -> Any:
         lanes = arguments[place] if 0 <= place < len(arguments) else 0
         if lanes.__class__ is not int:
-            # A number below 0 stands for a direction, any other for a number of lanes.
+            # A negative value stands for a direction, any other for a number of lanes.
             lanes = -1 - lanes.value if lanes.__class__ is Direction else 0
         mlu.core.log.begin(caller(1), number, lanes)
         return method(mlu, *arguments, **named)
@@ -142,7 +143,7 @@ def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., 
 
 
 def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:
-    """Return the method of a row that has no effect on a memory core; a result that no core computed is 0."""
+    """Return a method for a row that has no effect on a memory core; it returns 0 in place of a result."""
 
     def nothing(mlu: IssuingMlu, *_: object, **__: object) -> Any:
         mlu.core.leave_out(row)
@@ -153,11 +154,11 @@ def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:
 
 
 def copies_of_one_kind(row: Intrinsic, method: Callable[..., None], step: LeaveOthers) -> Callable[..., None]:
-    """Return the copy *method*, which leaves the directions of the other kind of core to it."""
+    """Return the copy *method* in a wrapper that skips the directions which the other kind of core executes."""
     idle = frozenset(d for d in DIRECTIONS if left_to_others(d, memory_core=step.memory_core))
 
     def copy(mlu: IssuingMlu, dst: object, src: object, size: int, direction: Direction, *shape: int) -> None:
-        # The method itself refuses what is not a direction.
+        # The method itself refuses a value that is not a direction.
         if direction.__class__ is not Direction or direction not in idle:
             if shape:
                 method(mlu, dst, src, size, direction, *shape)
@@ -171,7 +172,7 @@ def copies_of_one_kind(row: Intrinsic, method: Callable[..., None], step: LeaveO
 
 
 def has_no_effect(row: Intrinsic, policy: LaunchPolicy, arguments: Sequence[Any]) -> bool:
-    """Return whether a call of *row* with *arguments* is one that has no effect under *policy*."""
+    """Return whether a call of *row* with *arguments* has no effect under *policy*."""
     if not policy.compiled:
         return False
     if row.form == "copy":
@@ -181,6 +182,6 @@ def has_no_effect(row: Intrinsic, policy: LaunchPolicy, arguments: Sequence[Any]
 
 
 def left_to_others(direction: Direction, *, memory_core: bool) -> bool:
-    """Return whether the other kind of core makes the copies of *direction*."""
+    """Return whether copies of *direction* are executed by the other kind of core."""
     ends = {direction.src, direction.dst}
     return bool(ends & {NRAM, WRAM}) if memory_core else ends == {GDRAM, SRAM}  # decision 0016

@@ -1,8 +1,8 @@
-"""Rows with an operand at byte offsets: gathers, scatters, discrete atomics, repeated pieces.
+"""Rows with an operand at byte offsets: gathers, scatters, discrete atomics, and the copy of repeated pieces.
 
-Where such an operand lies is known when its offsets have been read, which blocking rows do behind the copies before them.
-The methods of these rows call `move`, `update` and `repeat`; compiled code leaves them to Python.  A function that looks for a
-fault returns it, or None.
+The addresses of such an operand are known only after its offsets are read; blocking rows first wait for
+earlier copies. The methods of these rows call `move`, `update` and `repeat`; the native engine calls them
+too. The functions that check something return a fault or None.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic, Offsets
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
-"""Places or offsets in bytes, or numbers of elements."""
+"""Addresses or offsets in bytes, or indices of elements."""
 
 # -- arguments -------------------------------------------------------------------------------------
 
 
 def names_of(row: "Intrinsic") -> tuple[tuple[str, ...], str | None, int]:
-    """Return the arguments of *row* by their names, which of them may be left out, and how many all of C's forms begin with."""
+    """Return the argument names of *row*, the name of the optional argument, and how many leading arguments all C forms share."""
     front = [p.name for p in row.given if p.kind != "rest"]
     forms = next((p.c for p in row.given if p.kind == "rest"), None) or ("",)
     # The longer form has the mask.
@@ -54,9 +54,10 @@ def arguments_of(
     positional: tuple[Any, ...],
     named: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the arguments by *names*, as `names_of` has them, None for the operand that is left out.
+    """Return the arguments by name, in the form of `names_of`; an optional operand that was left out is None.
 
-    Those after the first *front* may be named in any order.  Raises a fault if there are too few or too many.
+    All but the first *front* arguments may be passed by name, in any order. Raises a fault if there are too
+    few or too many.
     """
     asked, number = names, len(positional) + len(named)
     if optional is not None and number == len(names) - 1:
@@ -75,7 +76,7 @@ def arguments_of(
 
 
 def _counts(mlu: IssuingMlu, row: "Intrinsic", arguments: dict[str, Any], *names: str) -> Iterator[int]:
-    """Yield *names* of *arguments* as integers, which take the place of what was given."""
+    """Convert the arguments *names* to integers, in *arguments* too, and yield them."""
     for name in names:
         if arguments[name].__class__ is not int:
             arguments[name] = count_of(mlu, row, name, arguments[name])
@@ -87,25 +88,25 @@ def _refuse(mlu: IssuingMlu, row: "Intrinsic", fault: Fault | None) -> None:
         raise refuse_here(mlu, row, fault)
 
 
-# -- what can be wrong -----------------------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------------------
 
 
 def not_positive(name: str, value: int) -> Fault | None:
-    """Return the fault of a count below 1."""
+    """Return the fault if a count is below 1."""
     if value > 0:
         return None
     return RuleFault(f"{name} = {value}", operand=name, legal="1 or more", hint="guard the call")
 
 
 def no_int(name: str, value: int) -> Fault | None:
-    """Return the fault of a count that is not an ``int`` of C."""
+    """Return the fault if a count does not fit into an ``int`` of C."""
     if not abs(value) >> 31:
         return None
     return RuleFault(f"{name} = {value} is not an int of C", operand=name, legal="up to 2**31 - 1")
 
 
 def pieces_meet(size: int, stride: int, count: int) -> Fault | None:
-    """Return the fault of *count* pieces of *size* bytes, *stride* apart, that overlap."""
+    """Return the fault if *count* pieces of *size* bytes, *stride* bytes apart, overlap."""
     if count == 1 or stride >= size:
         return None
     return RuleFault(
@@ -116,7 +117,7 @@ def pieces_meet(size: int, stride: int, count: int) -> Fault | None:
 
 
 def not_directed(direction: object, directions: tuple[Direction, ...]) -> Fault | None:
-    """Return the fault of a *direction* that is not one of *directions*."""
+    """Return the fault if *direction* is not one of *directions*."""
     if direction in directions:
         return None
     return RuleFault(
@@ -127,7 +128,7 @@ def not_directed(direction: object, directions: tuple[Direction, ...]) -> Fault 
 
 
 def misplaced(mlu: IssuingMlu, name: str, pointer: object, space: Space) -> Fault | None:
-    """Return the fault of an operand that is not a pointer of this core into *space*."""
+    """Return the fault if an operand is not a pointer of this core into *space*."""
     if not isinstance(pointer, Ptr):
         return no_pointer(name, pointer, space)
     fault = foreign(mlu, name, pointer)
@@ -139,13 +140,13 @@ def misplaced(mlu: IssuingMlu, name: str, pointer: object, space: Space) -> Faul
 
 
 def not_writable(pointer: Ptr, name: str) -> Fault | None:
-    """Return the fault of a pointer into memory that the host passed as const."""
+    """Return the fault if *pointer* points into const memory."""
     target = pointer.view.allocation
     return None if target.writable else target.const_fault(name)
 
 
 def mistyped(name: str, pointer: Ptr, dtypes: tuple[str, ...]) -> Fault | None:
-    """Return the fault of elements that are of none of *dtypes*."""
+    """Return the fault if the element type of *pointer* is not one of *dtypes*."""
     if pointer.dtype.name in dtypes:
         return None
     return WrongSpace(
@@ -154,14 +155,14 @@ def mistyped(name: str, pointer: Ptr, dtypes: tuple[str, ...]) -> Fault | None:
 
 
 def no_integers(name: str, pointer: Ptr) -> Fault | None:
-    """Return the fault of elements that are not integers."""
+    """Return the fault if the elements of *pointer* are not integers."""
     if pointer.dtype.kind != "float":
         return None
     return WrongSpace(f"{name} is {pointer.dtype}", operand=name, legal="integers of 8, 16, 32 or 64 bits")
 
 
 def unlike(name: str, value: object, like: str, pointer: Ptr) -> Fault | None:
-    """Return the fault of elements that are not of the type of *pointer*'s, which is the operand *like*; a number has none."""
+    """Return the fault if *value* is a pointer whose element type differs from that of *pointer*, the operand called *like*."""
     if not isinstance(value, Ptr) or value.dtype is pointer.dtype:
         return None
     text = f"{name} is {value.dtype} and {like} is {pointer.dtype}"
@@ -169,7 +170,7 @@ def unlike(name: str, value: object, like: str, pointer: Ptr) -> Fault | None:
 
 
 def no_room(pointer: object, name: str, count: int) -> Fault | None:
-    """Return the fault of *count* elements that do not fit after *pointer*; a number needs no room."""
+    """Return the fault if *count* elements do not fit behind *pointer*; a scalar operand always fits."""
     if not isinstance(pointer, Ptr):
         return None
     fault = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
@@ -179,7 +180,7 @@ def no_room(pointer: object, name: str, count: int) -> Fault | None:
 
 
 def meeting(target: Ptr, source: object, name: str, count: int, exact: bool) -> Fault | None:
-    """Return the fault of a *target* that overlaps *source*; *exact* lets both be the same. A number never overlaps."""
+    """Return the fault if *target* overlaps *source*; with *exact* both may start at the same byte. A scalar never overlaps."""
     if not isinstance(source, Ptr) or target.view.allocation is not source.view.allocation:
         return None
     width, other = count * target.view.itemsize, count * source.view.itemsize
@@ -192,7 +193,7 @@ def meeting(target: Ptr, source: object, name: str, count: int, exact: bool) -> 
 
 
 def repeats_meet(dst: Ptr, wide: int, src: Ptr, taken: int, repeats: Ptr, count: int) -> Fault | None:
-    """Return the fault of *wide* bytes that overlap the pieces they repeat, or the numbers of repetitions."""
+    """Return the fault if the *wide* bytes of the destination overlap the source pieces or the repetition counts."""
     for name, pointer, nbytes in (("src", src, taken), ("repeats", repeats, count)):
         if (
             pointer.view.raw is dst.view.raw
@@ -206,9 +207,9 @@ def repeats_meet(dst: Ptr, wide: int, src: Ptr, taken: int, repeats: Ptr, count:
 def outside(
     name: str, pointer: Ptr, places: Places, size: int, chosen: Places, offset: Ptr | None
 ) -> Fault | None:
-    """Return the fault of the first of *places* whose *size* bytes leave the memory of the operand *name*.
+    """Return the fault for the first of *places* at which *size* bytes leave the memory of operand *name*.
 
-    It names the element by its number in *chosen*, and the offset that led there where *offset* is given.
+    The message names the element by its index in *chosen* and, if *offset* is given, the offset.
     """
     wrong = np.flatnonzero((places < 0) | (places + size > pointer.view.nbytes))
     if not wrong.size:
@@ -225,7 +226,7 @@ def outside(
 
 
 def unaligned(pointer: Ptr, places: Places, chosen: Places, offset: Ptr) -> Fault | None:
-    """Return the fault of the first of *places* that is not a multiple of the size of an element."""
+    """Return the fault for the first of *places* that is not a multiple of the element size."""
     size = pointer.view.itemsize
     wrong = np.flatnonzero(places % size)
     if not wrong.size:
@@ -241,20 +242,21 @@ def unaligned(pointer: Ptr, places: Places, chosen: Places, offset: Ptr) -> Faul
     return fault
 
 
-# -- where the elements lie ------------------------------------------------------------------------
+# -- addresses of the elements -----------------------------------------------------------------------
 
 
 def pipe_of(direction: Direction) -> Pipe:
-    """Return the pipe of pieces that are copied in *direction*."""
+    """Return the pipe of copies in *direction*."""
     return Pipe.IO if direction.off_chip else Pipe.MOVE
 
 
 def taking_part(
     mlu: IssuingMlu, row: "Intrinsic", offset: Ptr, bitmask: Any, count: int
 ) -> tuple[Places, Places]:
-    """Return which of *count* elements take part, and their offsets (bytes).  Raises the fault of a mask that is too short.
+    """Return the indices of the elements that take part, of *count*, and their offsets (bytes).
 
-    *bitmask* is a pointer or None for all; bit i, the lowest first, is that of element i.
+    *bitmask* is a pointer, or None for all elements; bit i (lowest first) belongs to element i. Raises the
+    fault of a mask that is too short.
     """
     chosen = np.arange(count)
     if bitmask is not None:
@@ -264,23 +266,23 @@ def taking_part(
             raise refuse_here(mlu, row, fault)
         bits = mask.view.array[mask.index : mask.index + nbytes]
         chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little")[:count])
-    # Wide enough that sums with the pointer's own offset do not wrap.
+    # 64-bit sums with the pointer's own offset do not wrap.
     offsets = offset.view.array[offset.index : offset.index + count].astype(np.int64)
     return chosen, offsets[chosen]
 
 
 def repeats_of(repeats: Ptr, count: int) -> Places:
-    """Return how often each of *count* pieces is repeated."""
+    """Return the repetition count of each of *count* pieces."""
     return repeats.view.raw[repeats.offset : repeats.offset + count].astype(np.int64)
 
 
 def repeated(times: Places) -> list[int]:
-    """Return the number of the piece that each repetition is of."""
+    """Return, for each repetition, the index of the repeated piece."""
     numbers: list[int] = np.repeat(np.arange(len(times)), times).tolist()
     return numbers
 
 
-# -- what is read and written ----------------------------------------------------------------------
+# -- bytes that are read and written ---------------------------------------------------------------
 
 
 def _element(pointer: Ptr, i: int) -> Access:
@@ -289,12 +291,12 @@ def _element(pointer: Ptr, i: int) -> Access:
 
 
 def bytes_of(pointer: Ptr, start: int, nbytes: int) -> Access:
-    """Return *nbytes* bytes that begin *start* bytes behind *pointer*."""
+    """Return the access to *nbytes* bytes that begins *start* bytes behind *pointer*."""
     return Access(pointer.view.allocation, pointer.offset + start, nbytes)
 
 
 def elements_of(pointer: object, chosen: Places) -> list[Access]:
-    """Return the bytes of the elements *chosen* (ascending) behind *pointer*, neighbours in one access; a number has none."""
+    """Return the accesses to the elements *chosen* (ascending) behind *pointer*, with neighbours joined; a scalar has no access."""
     if not isinstance(pointer, Ptr):
         return []
     size = pointer.view.itemsize
@@ -304,36 +306,36 @@ def elements_of(pointer: object, chosen: Places) -> list[Access]:
 
 
 def each_of(pointer: Ptr, chosen: Places) -> list[Access]:
-    """Return the bytes of the elements *chosen* behind *pointer*, one by one."""
+    """Return one access for each of the elements *chosen* behind *pointer*."""
     return [_element(pointer, int(i)) for i in chosen]
 
 
 def mask_of(bitmask: Any, count: int) -> list[Access]:
-    """Return the bytes of the mask of *count* elements, where there is one."""
+    """Return the access to the mask of *count* elements, or nothing without a mask."""
     return [] if bitmask is None else [bytes_of(bitmask, 0, -(-count // 8))]
 
 
 def pieces_of(pointer: Ptr, places: Places, size: int) -> list[Access]:
-    """Return the *size* bytes at each of *places* in the memory of *pointer*."""
+    """Return an access of *size* bytes at each of *places* in the memory of *pointer*."""
     return [Access(pointer.view.allocation, int(at), size) for at in places]
 
 
 def distinct_of(pointer: Ptr, places: Places) -> list[Access]:
-    """Return the bytes of the element at each of *places*, each place once."""
+    """Return one access to an element for each distinct address in *places*."""
     return pieces_of(pointer, np.unique(places), pointer.view.itemsize)
 
 
-# -- what is done ----------------------------------------------------------------------------------
+# -- effects ---------------------------------------------------------------------------------------
 
 
 def move_pieces(target: Any, to: Places, source: Any, frm: Places, size: int) -> None:
-    """Move pieces of *size* bytes, all of them at once; of pieces at one place the last one stays."""
+    """Copy pieces of *size* bytes from offsets *frm* to offsets *to*, all at once; the last piece at an offset wins."""
     within = np.arange(size)
     target[to[:, None] + within] = source[frm[:, None] + within]
 
 
 def elements_at(pointer: Ptr, places: Places) -> tuple[Any, Places]:
-    """Return the whole memory of *pointer* as elements, and the numbers of those at *places*."""
+    """Return the whole memory of *pointer* as an array of elements, and the indices of the elements at *places*."""
     view = pointer.view
     whole = view.allocation.nbytes // view.itemsize
     return np.ndarray((whole,), pointer.dtype.dtype, view.allocation.raw), places // view.itemsize
@@ -342,14 +344,14 @@ def elements_at(pointer: Ptr, places: Places) -> tuple[Any, Places]:
 def update_places(
     body: Callable[..., Any], memory: Any, touched: Places, dst: Ptr, chosen: Places, count: int, src: Any
 ) -> None:
-    """Change *memory* at *touched*; each round takes every place once, so that repeats follow each other."""
+    """Apply an atomic to *memory* at indices *touched*, in rounds that touch each index once, so that repeats happen in order."""
     out = dst.view.array[dst.index : dst.index + count]
-    # A copy: dst may be exactly src, and is written round by round.
+    # A copy: dst may be the same memory as src, and is written round by round.
     values = src.view.array[src.index : src.index + count].copy() if isinstance(src, Ptr) else None
     order = np.argsort(touched, kind="stable")
     ordered = touched[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])[: len(ordered)]
-    # Which time it is that each place is touched, in the order of the elements.
+    # For each element in order: how often its index was touched before.
     rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
     for turn in range(int(rank.max(initial=-1)) + 1):
         round_ = order[rank == turn]
@@ -365,20 +367,20 @@ def repeat_pieces(dst: Ptr, src: Ptr, size: int, count: int, times: Places, wide
     dst.view.raw[dst.offset : dst.offset + wide] = np.repeat(rows, times, axis=0).reshape(-1)
 
 
-# -- what it costs ---------------------------------------------------------------------------------
+# -- costs -----------------------------------------------------------------------------------------
 
 
 def pieces_load(places: Places, size: int, pipe: Pipe, scatters: bool) -> CopyLoad:
-    """Return the load of pieces of *size* bytes at *places* on *pipe*."""
+    """Return the load of *pipe* for pieces of *size* bytes at *places*."""
     if pipe is Pipe.MOVE:
         return CopyLoad(lines=len(places) * -(-size // LINE))
-    # A piece that is stored may read its first and its last line first.
+    # A store of a piece may first read its first and its last line.
     transactions = int((transactions_of(places, size) + 2 * scatters).sum())
     return scattered(len(places), transactions, stores=scatters)
 
 
 def places_load(pointer: Ptr, count: int) -> CopyLoad:
-    """Return the load of *count* atomics, each on an element of its own."""
+    """Return the load of *count* atomics, each on a different element."""
     transactions = count * (transactions_of(0, pointer.view.itemsize) + 2)
     return scattered(count, transactions, stores=True)
 
@@ -387,7 +389,7 @@ def places_load(pointer: Ptr, count: int) -> CopyLoad:
 
 
 def move(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, Any]) -> None:
-    """Gather or scatter: move pieces, of which one side lies at the offsets, and the other one behind the other."""
+    """Gather or scatter: copy pieces between the addresses at the offsets and a contiguous block."""
     at = row.offsets
     assert at is not None
     dst, src, offset = (arguments[name] for name in ("dst", "src", "offset"))
@@ -426,14 +428,14 @@ def move(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, An
 
 
 def _direction_of(src: object, directions: tuple[Direction, ...]) -> Direction:
-    """Return which of *directions* the memory of *src* makes it, the last one where none does."""
+    """Return the first of *directions* whose source is the memory of *src*, or the last direction."""
     return next((d for d in directions[:-1] if getattr(src, "space", None) is d.src), directions[-1])
 
 
 def _wrong_pieces(
     mlu: IssuingMlu, at: "Offsets", direction: Direction, arguments: Mapping[str, Any]
 ) -> Fault | None:
-    """Return the fault of the operands of a gather or a scatter, None where they are legal."""
+    """Return the fault of the operands of a gather or a scatter, or None if they are legal."""
     asked = ("dst", "src", "offset", "size", "stride", "count")
     dst, src, offset, size, stride, count = (arguments[name] for name in asked)
     return (
@@ -442,7 +444,7 @@ def _wrong_pieces(
         or no_int("size", size)
         or no_int("stride", stride)
         or no_int("count", count)
-        # Pieces that are only read may meet.
+        # Pieces that are only read may overlap.
         or (None if at.operand == "dst" else pieces_meet(size, stride, count))
         or not_directed(direction, at.directions)
         or misplaced(mlu, "dst", dst, direction.dst)
@@ -459,7 +461,7 @@ def _wrong_mask(mlu: IssuingMlu, bitmask: object) -> Fault | None:
 
 
 def update(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, Any]) -> None:
-    """Change the elements at the offsets, each place once in a round, and return what they were."""
+    """Apply an atomic to the elements at the offsets, each element once per round, and return their old values."""
     dst, base, offset, src, bitmask = (arguments[n] for n in ("dst", "base", "offset", "src", "bitmask"))
     (count,) = _counts(mlu, row, arguments, "elem_count")
     _refuse(mlu, row, _wrong_atomics(mlu, row, arguments))
@@ -483,15 +485,15 @@ def update(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, 
         mlu.watch.retire(seen)
     charge(mlu.work, Pipe.IO, places_load(base, len(chosen)), len(chosen) * size)
     mlu.work[ATOMICS] += len(chosen)
-    # Each of these elements has a line of its own.
+    # Each of these elements has a cache line of its own.
     mlu.work[CROWDED] += crowded(len(chosen) * UNIT, base.view.allocation.nbytes)
     mlu.counts[number] += 1
-    # Others may spin on what the atomics changed, or did not: let them run.
+    # Other cores may poll what the atomics did or did not change: let them run.
     mlu.core.atomic_step(before == memory[touched].tobytes())
 
 
 def _wrong_atomics(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
-    """Return the fault of the operands of an atomic, None where they are legal."""
+    """Return the fault of the operands of an atomic, or None if they are legal."""
     dst, base, offset, src, bitmask, count = arguments.values()
     return (
         not_positive("elem_count", count)
@@ -514,7 +516,7 @@ def _wrong_atomics(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, An
 
 
 def repeat(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, Any]) -> None:
-    """Write each piece as often as a vector of bytes says."""
+    """Write each piece as often as the vector *repeats* (bytes) says."""
     size, count = _counts(mlu, row, arguments, "size", "count")
     dst, src, repeats, direction = (arguments[name] for name in ("dst", "src", "repeats", "direction"))
     _refuse(
@@ -548,4 +550,4 @@ def repeat(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, 
 
 
 NAMES: Mapping[str, Any] = {function.__name__: function for function in (arguments_of, move, update, repeat)}
-"""What the rendered methods refer to, by its name there."""
+"""The functions that the rendered methods call, by name."""

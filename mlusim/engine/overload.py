@@ -1,6 +1,6 @@
-"""Rows with a longer form: one operand more in front of the counts makes a call one of another row.
+"""Rows with a longer form: with one more operand before the counts, a call belongs to another row.
 
-As in C the types of the arguments decide; the shorter form's own code only looks at one class.
+As in C, the types of the arguments decide; the code of the shorter form tests the class of one argument.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LeftOut:
-    """The value of a count that the caller left out, until it is clear which form was meant."""
+    """The default of a count parameter, until it is clear which form was called."""
 
     def __index__(self) -> int:
         raise TypeError
@@ -35,18 +35,18 @@ def present(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_signature(row: "Intrinsic") -> str:
-    """Return the parameters that take a call of either form."""
+    """Return a parameter list that accepts calls of both forms."""
     names = (f"{p.name}=LEFT" if p.kind == "count" else p.name for p in row.given)
     return ", ".join(("mlu", *names, "*more", "**named"))
 
 
 def other_form(row: "Intrinsic", arguments: str) -> Iterator[str]:
-    """Yield the code that passes a call of the longer form on, and fills in the defaults of this one."""
+    """Yield code that forwards a call of the longer form, and fills in the defaults of the shorter one."""
     counts = [p for p in row.given if p.kind == "count"]
     longer = f"longer(mlu, *present({arguments}).values(), *more)"
     inserted = f"{counts[0].name}.__class__ is Ptr or more" if counts else "more"
     yield f"if {inserted}: return {longer}"
-    # A name that this form does not have: the longer one knows or refuses it.
+    # A keyword that this form does not have: the longer form accepts or refuses it.
     yield f"if named: return longer(mlu, **present({arguments}), **named)"
     for p in counts:
         if p.default is not Parameter.empty:
@@ -54,7 +54,7 @@ def other_form(row: "Intrinsic", arguments: str) -> Iterator[str]:
 
 
 def complete(row: "Intrinsic", longer: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method *longer*, which refuses calls that lack operands as faults of *row*, whose name was written."""
+    """Return the method *longer* in a wrapper that reports missing operands as faults of *row*, the row that the user named."""
     parameters = signature(longer).parameters.values()
     needed = sum(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in parameters) - 1
 
@@ -73,7 +73,7 @@ def complete(row: "Intrinsic", longer: Callable[..., Any]) -> Callable[..., Any]
 def either_form(
     row: "Intrinsic", shorter: Callable[..., Any], longer: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the method of *row* that passes calls of the longer form on to the method *longer*."""
+    """Return the method of *row*, which forwards calls of the longer form to the method *longer*."""
     assert row.overload is not None
     longer = complete(row, longer)
     if "longer" in shorter.__code__.co_names:

@@ -1,4 +1,4 @@
-"""Counts that a kernel padded: what they were before, for the lanes that hold an element."""
+"""Counts that a kernel rounded up (padded): they remember their value before, the number of lanes with real elements."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Self
@@ -11,30 +11,31 @@ if TYPE_CHECKING:
 
 
 class Padded(int):
-    """An integer that was rounded up, and that remembers from what: ``unpadded``; ``plain`` is it without that.
+    """An integer that was rounded up; ``unpadded`` is the value before, ``plain`` the rounded value as an ordinary int.
 
-    It is an integer in every other way.  Products keep both, so that a count of padded rows and padded columns
-    says how many of its elements are padding; the lanes of a launch are counted by it.
+    In every other way it is an integer. A product also multiplies the unpadded values, so that the count of a
+    matrix with padded rows and columns knows how many elements are padding. Launches count their useful lanes
+    with it.
     """
 
     plain: int
     unpadded: int
 
     def __new__(cls, value: int, unpadded: int) -> Self:
-        """Make the count *value*, which was *unpadded* before it was rounded up."""
+        """Create the count *value*, which was *unpadded* before rounding up."""
         count = int.__new__(cls, value)
         count.plain = int(value)
         count.unpadded = unpadded
         return count
 
     def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
-        """Return the arguments from which a copy is made."""
+        """Return the arguments with which a copy is created."""
         return self.plain, self.unpadded
 
     def __mul__(self, other: int) -> int:
-        """Return the product; the count before padding is multiplied, too."""
+        """Return the product; the unpadded values are multiplied too."""
         if other.__class__ is not int and not isinstance(other, int):
-            return NotImplemented  # for NumPy's numbers and the like
+            return NotImplemented  # for NumPy's numbers and similar types
         product = int.__new__(Padded, self.plain * other)
         product.plain = self.plain * other
         product.unpadded = self.unpadded * getattr(other, "unpadded", other)
@@ -44,9 +45,9 @@ class Padded(int):
 
 
 def count_code(counts: list[Parameter], *, vector: bool) -> Iterator[str]:
-    """Yield the code that makes *counts* integers and, for *vector* rows, ``unpadded`` what they were before padding, or None.
+    """Yield code that converts *counts* to integers and, for *vector* rows, sets ``unpadded`` to their unpadded values, or None.
 
-    That is the number itself where the row has one count, else a mapping by name.
+    For a row with one count ``unpadded`` is an integer, else a mapping by name.
     """
     if vector:
         yield "unpadded = None"
@@ -66,7 +67,7 @@ def count_code(counts: list[Parameter], *, vector: bool) -> Iterator[str]:
 def padded_count(
     mlu: "IssuingMlu", row: Intrinsic, name: str, value: object, before: Mapping[str, int] | None
 ) -> tuple[int, Mapping[str, int] | None]:
-    """Return *value* as `count_of` does, and *before* with what *name* was before it was padded, if it was."""
+    """Return *value* as an integer, and the mapping *before*, with the unpadded value of *name* if it was padded."""
     if value.__class__ is Padded:
         return value.plain, {**(before or {}), name: value.unpadded}
     return count_of(mlu, row, name, value), before

@@ -1,4 +1,4 @@
-"""The names of the engines, and which one launches take that leave it to be chosen; on how many threads it runs their tasks."""
+"""The names of the engines, the default engine and the default number of threads of native launches."""
 
 import os
 import sys
@@ -10,17 +10,17 @@ from typing import Any
 from mlusim.errors import UsageError
 
 ENGINES = AUTO, PYTHON, NATIVE = ("auto", "python", "native")
-COVERAGE = "coverage"  # the package whose trace function is not a debugger's
+COVERAGE = "coverage"  # the package whose trace function is not a debugger
 MEMORY_CORES = "MLUSIM_MEMORY_CORES"
-"""The variable of the environment that says when memory cores begin: ``first`` of their union, or ``last``, each behind its cluster."""
-THREADS = "MLUSIM_THREADS"  # names how many threads the native engine takes
+"""The environment variable for the start order of memory cores: ``first`` in their union, or ``last``, each after its cluster."""
+THREADS = "MLUSIM_THREADS"  # environment variable for the number of threads of the native engine
 _MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
 _PREFERRED: ContextVar[str] = ContextVar("preferred", default=AUTO)
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def engine_of(name: object) -> str:
-    """*name* if it is an engine's; raises `UsageError` otherwise."""
+    """Return *name* if it is the name of an engine; raises `UsageError` otherwise."""
     if name not in ENGINES:
         raise UsageError(f"engine = {name!r} is not an engine; use one of {', '.join(ENGINES)}")
     return str(name)
@@ -28,7 +28,7 @@ def engine_of(name: object) -> str:
 
 @contextmanager
 def preferring(engine: str) -> Iterator[None]:
-    """Run launches of the block that leave the engine to be chosen on *engine*, one of `ENGINES`."""
+    """In this context, run launches that name no engine on *engine*, one of `ENGINES`."""
     token = _PREFERRED.set(engine_of(engine))
     try:
         yield
@@ -37,20 +37,20 @@ def preferring(engine: str) -> Iterator[None]:
 
 
 def preferred() -> str:
-    """Return the engine of launches that leave it to be chosen."""
+    """Return the engine for launches that name none."""
     return _PREFERRED.get()
 
 
 def asked_of(engine: object) -> str:
-    """Return the engine that a launch with *engine* asks for: where that leaves it to be chosen, the preferred one.
+    """Return the engine for a launch with argument *engine*; ``auto`` becomes the preferred engine.
 
-    Raises `UsageError` for what is not an engine.
+    Raises `UsageError` for an unknown name.
     """
     return preferred() if engine_of(engine) == AUTO else str(engine)
 
 
 def debugged() -> bool:
-    """Return whether a debugger of Python, as pdb or debugpy, watches lines: any trace function but that of coverage."""
+    """Return whether a Python debugger, such as pdb or debugpy, is active: any trace function except that of coverage."""
     tracer = sys.gettrace()
     if tracer is not None and COVERAGE not in (_package(tracer), _package(type(tracer))):
         return True
@@ -63,7 +63,7 @@ def _package(tracer: object) -> str:
 
 @contextmanager
 def on_threads(many: int | None) -> Iterator[None]:
-    """While it lasts, devices that are made run the tasks of native launches on so *many* threads; None changes nothing."""
+    """In this context, new devices run the tasks of native launches on *many* threads; None changes nothing."""
     token = _THREADS.set(_THREADS.get() if many is None else threads_of(many))
     try:
         yield
@@ -72,14 +72,14 @@ def on_threads(many: int | None) -> Iterator[None]:
 
 
 def asked_threads() -> int | None:
-    """Return the number of threads that the block asks for; None where it asks for none."""
+    """Return the number of threads that the current context sets, or None."""
     return _THREADS.get()
 
 
 def threads_of(threads: object = None, environ: Mapping[str, str] = os.environ) -> int:
-    """Return the number of threads that *threads* asks for, else that of the block, of the environment, or 1.
+    """Return *threads*, or the number of threads from the context or the environment variable, or 1.
 
-    Raises `UsageError` for what is not a number from 1 on.
+    Raises `UsageError` if the value is not a positive integer.
     """
     if threads is None:
         threads = _THREADS.get()

@@ -1,6 +1,7 @@
-"""Why an instruction was refused: turns a broken check into a sentence, off the fast path.
+"""Faults of refused instructions: turns a failed check into a message, off the fast path.
 
-Formulas of a row are asked about the arguments of a call here, or written into the code that asks them.
+The formulas of a row are evaluated for the arguments of a call here, or rendered into code that evaluates
+them.
 """
 
 from collections.abc import Collection, Mapping
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def environment(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names that formulas of a row may use in a call with *arguments*: these, and the facts of its operands."""
+    """Return the names that formulas of a row may use in a call, with their values: *arguments*, and facts about the operands."""
     scope: dict[str, Any] = {}
     for name, value in arguments.items():
         pointer = isinstance(value, Ptr)
@@ -49,12 +50,12 @@ def extent(operand: Operand, arguments: Mapping[str, Any]) -> int:
 
 
 def in_code(formula: Expr, names: Mapping[str, str]) -> str:
-    """Return the source of *formula*, with what *names* says for its leaves and their own names for the others."""
+    """Return the source of *formula*; *names* gives the code of some leaves, the others keep their names."""
     return to_python(formula, lambda leaf: names.get(symbol(leaf), symbol(leaf)))
 
 
 def asked_of_arguments(rule: Expr) -> str:
-    """Return the source of *rule*, for code that has the arguments by their names."""
+    """Return the source of *rule*, for code in which the arguments have their own names."""
     return to_python(rule, _argument)
 
 
@@ -68,20 +69,20 @@ def _argument(leaf: Expr) -> str:
 
 
 def refuse(mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
-    """Return the fault of a call of *row* with *arguments* that some check rejected."""
+    """Return the fault of a call of *row* with *arguments* that failed some check."""
     fault = _diagnose(mlu, row, arguments)
     fault.intrinsic = row.spelling
     return mlu.core.blame(fault)
 
 
 def refuse_here(mlu: "IssuingMlu", row: Intrinsic, fault: Fault) -> Fault:
-    """Complete a fault that is known already."""
+    """Complete *fault* with the instruction and the place."""
     fault.intrinsic = row.spelling
     return mlu.core.blame(fault)
 
 
 def unsupported(mlu: "IssuingMlu", row: Intrinsic) -> Fault:
-    """Return the fault of an intrinsic that the architecture, or a memory core, lacks."""
+    """Return the fault of an intrinsic that the architecture or a memory core does not have."""
     arch = mlu.core.session.board.arch
     if mlu.core.place.memory_core and not row.memory_core:
         fault = Unsupported(
@@ -100,7 +101,7 @@ def unsupported(mlu: "IssuingMlu", row: Intrinsic) -> Fault:
 
 
 def count_of(mlu: "IssuingMlu", row: Intrinsic, name: str, value: Any) -> int:
-    """Return *value* as a Python integer; raises a fault for what is not an integer."""
+    """Return *value* as a Python integer; raises a fault if it is not an integer."""
     try:
         return value.__index__()  # type: ignore[no-any-return]
     except (AttributeError, TypeError):
@@ -112,7 +113,7 @@ def count_of(mlu: "IssuingMlu", row: Intrinsic, name: str, value: Any) -> int:
 
 
 def refuse_body(mlu: "IssuingMlu", row: Intrinsic, refused: Refused, arguments: Mapping[str, Any]) -> Fault:
-    """Return the fault of a call whose data the body of *row* refused."""
+    """Return the fault of a call that the body of *row* refused because of its data."""
     fault: Fault = RuleFault(str(refused), operand=refused.operand, legal=refused.legal)
     if refused.needs is not None and refused.operand is not None:
         pointer = arguments[refused.operand]
@@ -125,8 +126,8 @@ def refuse_body(mlu: "IssuingMlu", row: Intrinsic, refused: Refused, arguments: 
 
 
 def no_pointer(name: str, value: object, space: object) -> Fault:
-    """Return the fault of an operand that should point into *space*."""
-    # By their shapes, for `Tensor` and variables of C are declared above this room.
+    """Return the fault of an operand that is not a pointer although it should point into *space*."""
+    # Tested by attributes, because `Tensor` and variables of C belong to a higher layer.
     tensor = hasattr(value, "allocation") and hasattr(value, "device")
     hint = "a tensor becomes a pointer when it is an argument of the launch" if tensor else None
     what, instead = not_in_memory(value)
@@ -136,7 +137,7 @@ def no_pointer(name: str, value: object, space: object) -> Fault:
 
 
 def forgotten(view: View, space: Space) -> str | None:
-    """Return how a variable of BANG C that lies in LDRAM is declared in *space*; None for what has no name, or lies elsewhere."""
+    """Return how to declare in *space* a variable of BANG C that lies in LDRAM; None for other memory or without a name."""
     declared = view.allocation.declared
     if declared.name is None or declared.space != LDRAM:
         return None
@@ -151,7 +152,7 @@ def forgotten(view: View, space: Space) -> str | None:
 
 
 def foreign(mlu: "IssuingMlu", name: str, pointer: Ptr) -> Fault | None:
-    """Return the fault of a pointer that this core did not get: another core's, another launch's or the host's."""
+    """Return the fault of a pointer that does not belong to this core, but to another core, another launch or the host."""
     view, port = pointer.view, pointer.view.port
     if port is mlu.core:
         return None
@@ -170,12 +171,12 @@ def foreign(mlu: "IssuingMlu", name: str, pointer: Ptr) -> Fault | None:
     )
 
 
-MOST_READ_FIRST = max(READ_FIRST.values())  # one architecture has it
+MOST_READ_FIRST = max(READ_FIRST.values())  # only one architecture is listed
 
 
 def _allowed(how: str, first: int, last: int, low: int, high: int) -> bool:
-    """Return whether a row allows its destination from *first* to *last* over a source from *low* to *high*."""
-    # Decision 0003 has each way to overlap, with the vendor's kernels that rely on it.
+    """Return whether the row allows a destination [*first*, *last*) over a source [*low*, *high*)."""
+    # Decision 0003 lists the ways to overlap, with the vendor's kernels that rely on each.
     if how == "tail":
         return first < low and last <= high
     if how == "piece":
@@ -196,7 +197,7 @@ LEGAL: Mapping[str, str] = {
 
 
 def overlap(first: View, i: int, j: int, second: View, k: int, m: int, how: str) -> bool:
-    """Return whether elements [i, j) of a destination and [k, m) of a source overlap, but as the row allows."""
+    """Return whether elements [i, j) of a destination and [k, m) of a source overlap in a way that the row does not allow."""
     a, b = first.phase + i * first.itemsize, first.phase + j * first.itemsize
     c, d = second.phase + k * second.itemsize, second.phase + m * second.itemsize
     return a < d and c < b and not _allowed(how, a, b, c, d)
@@ -204,11 +205,11 @@ def overlap(first: View, i: int, j: int, second: View, k: int, m: int, how: str)
 
 # -- scalar operands -------------------------------------------------------------------------------
 
-C_TYPES: Mapping[type, DType] = {d.dtype.type: d for d in DTYPES}  # of the scalars that know their C type
+C_TYPES: Mapping[type, DType] = {d.dtype.type: d for d in DTYPES}  # by NumPy class of a scalar
 
 
 def constant(mlu: "IssuingMlu", row: Intrinsic, name: str, view: View, value: object) -> Any:
-    """*value* as an element of *view*, converted as C does; raises a fault for what is not a number."""
+    """Return *value* as an element of *view*, converted as in C; raises a fault if it is not a number."""
     try:
         if value.__class__ is int or isinstance(value, (int, float, np.generic)):
             return view.dtype(value)
@@ -227,11 +228,11 @@ def constant(mlu: "IssuingMlu", row: Intrinsic, name: str, view: View, value: ob
 
 
 def typed(mlu: "IssuingMlu", row: Intrinsic, name: str, value: Any) -> tuple[Any, DType]:
-    """Return a scalar whose own type decides the instruction: (the scalar, its element type)."""
+    """Return a scalar whose own type selects the instruction, and its element type."""
     if isinstance(value, int):
-        # An int of Python stands for an int of C, and wraps as one.
+        # A Python int stands for an int of C, and wraps like one.
         return (value if -(1 << 31) <= value < 1 << 31 else int32(value)), int32
-    if is_number(value) and not isinstance(value, float):  # which may be meant as a half or as a float
+    if is_number(value) and not isinstance(value, float):  # a Python float could be half or float
         try:
             return value[()], as_dtype(value.dtype)
         except UsageError:
@@ -247,7 +248,7 @@ def typed(mlu: "IssuingMlu", row: Intrinsic, name: str, value: Any) -> tuple[Any
     )
 
 
-# -- what a check has to say -----------------------------------------------------------------------
+# -- the message of a failed check -----------------------------------------------------------------
 
 
 def _diagnose(mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
@@ -258,7 +259,7 @@ def _diagnose(mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any]) -
         or check_rules(row, arguments, arch.generation)
         or _check_ranges(row, arguments, arch.bang_arch)
         or _check_alignment(row, arguments, arch.generation)
-        # An error of mlusim's: a check has fired although every rule holds.
+        # An error in mlusim: a check failed although every rule is satisfied.
         or Fault(f"an operand was refused although each rule of {row.name} holds", hint="please report this")
     )
 
@@ -266,7 +267,7 @@ def _diagnose(mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any]) -
 def check_operands(
     mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any], numbers: Collection[str] = ()
 ) -> Fault | None:
-    """Return the fault of an operand that is not a pointer of this core, or of another kind than *row* takes; *numbers* need be no pointers."""
+    """Return the fault of an operand that is no pointer of this core or has the wrong kind; those in *numbers* may be scalars."""
     first: View | None = None
     for operand in row.operands.values():
         pointer = arguments[operand.name]
@@ -284,7 +285,7 @@ def check_operands(
 
 
 def _spaces(operand: Operand) -> str:
-    """Return the memories that *operand* may lie in, in words."""
+    """Return the memories that *operand* may point into, in words."""
     return " or ".join(space.name for space in operand.spaces)
 
 
@@ -340,7 +341,7 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any], bang_arch: int) 
                 hint="guard the call with `if n > 0`",
             )
         if operand.partial:
-            # How many are written the data say; one has to fit in any case.
+            # The data decide how many elements are written; one must fit in any case.
             count = max(1, min(count, pointer.view.size - pointer.index))
         fault: Fault | None = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
         if fault is None and operand.access != "read" and not pointer.view.allocation.writable:
@@ -355,10 +356,10 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any], bang_arch: int) 
 
 
 def _of_bytes(operand: Operand, pointer: Ptr, count: int) -> str | None:
-    """Return what to say where *count* elements do not fit and *count* bytes would: a size where a count is meant."""
+    """Return a hint if *count* looks like a size in bytes: *count* elements do not fit, but *count* bytes would."""
     meant, rest = divmod(count, pointer.view.itemsize)
     left = pointer.view.size - pointer.index
-    # A count that the whole array holds does not fit for where it begins.
+    # The count may fit the whole array, but not behind the pointer.
     if rest or meant == count or not 0 < meant <= left or count <= pointer.view.size:
         return None
     return (
@@ -389,7 +390,7 @@ def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]], ba
 
 
 def check_rules(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
-    """Return the fault of the first rule of *row* that is broken."""
+    """Return the fault of the first rule of *row* that is not satisfied."""
     scope = environment(arguments)
     for rule in row.rules:
         if rule.generations and generation not in rule.generations:

@@ -1,7 +1,7 @@
-"""The strided forms of rows: operands that repeat at distances in bytes, and fills and atomics that land later.
+"""The strided forms of rows: operands that repeat at distances in bytes; also fills and atomics that land later.
 
-They are rarer than the dense forms, so one function interprets the row here where the dense forms
-have generated code; checks, announcements and accounts are the same.
+They are rarer than the dense forms, so a function interprets the row instead of generated code. Checks,
+announcements and charges are the same.
 """
 
 import functools
@@ -33,12 +33,12 @@ from mlusim.time.work import charge, charge_flight, crowded, load_of
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic, Operand
 
-IN_PLACE = ("exact", "whole")  # the ways to overlap that the strided form knows
+IN_PLACE = ("exact", "whole")  # the ways to overlap that a strided form may use
 MOST = 65535  # iterations beyond the first; documented for the copies, inferred for the other rows
 
 
 def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[str, Any]) -> None:
-    """Execute the strided form of *row*; raises the faults of the dense form and those of strides."""
+    """Execute the strided form of *row*; raises faults of operands and of strides."""
     fault = _check(mlu, row, arguments)
     if fault is not None:
         raise refuse_here(mlu, row, fault)
@@ -59,7 +59,7 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
     else:
         if core.pending and row.pipe in (Pipe.IO, Pipe.MOVE):
             core.settle(row.pipe)
-        before = values[0].tobytes() if row.atomic else b""  # the destination comes first in every row
+        before = values[0].tobytes() if row.atomic else b""  # the destination is always the first operand
         seen = None if watch is None else watch.copy(row, row.pipe, reads, writes, tuple(arguments.values()))
         act()
         if seen is not None:
@@ -77,7 +77,7 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
 
 
 def scalars_of(row: "Intrinsic", arguments: Mapping[str, Any]) -> frozenset[str]:
-    """Return the operands of *row* that a number stands for."""
+    """Return the operands of *row* for which a scalar was passed."""
     either = (p.name for p in row.parameters if p.kind == "either")
     return frozenset(name for name in either if not isinstance(arguments[name], Ptr))
 
@@ -85,7 +85,7 @@ def scalars_of(row: "Intrinsic", arguments: Mapping[str, Any]) -> frozenset[str]
 def _given(
     mlu: IssuingMlu, row: "Intrinsic", name: str, arguments: Mapping[str, Any], access: Access | None
 ) -> Any:
-    """Return what the body of *row* is given for *name*: the elements of *access*, a number of their type, or the argument."""
+    """Return what the body of *row* receives for *name*: the elements of *access*, a scalar of their type, or the argument."""
     if access is not None:
         view = arguments[name].view
         counts = (*(count for _, count in access.steps), access.size // view.itemsize)
@@ -97,7 +97,7 @@ def _given(
 
 
 def access_of(operand: "Operand", arguments: Mapping[str, Any]) -> Access:
-    """Return the bytes that *operand* takes in a strided call."""
+    """Return the access of *operand* in a strided call."""
     pointer = arguments[operand.name]
     view = pointer.view
     scope = environment(arguments)
@@ -105,7 +105,7 @@ def access_of(operand: "Operand", arguments: Mapping[str, Any]) -> Access:
     pairs = (
         (s.evaluate(scope), more.evaluate(scope)) for s, more in (operand.strides if with_strides else ())
     )
-    steps = tuple((stride if more else 0, more + 1) for stride, more in pairs)  # one alone has no distance
+    steps = tuple((stride if more else 0, more + 1) for stride, more in pairs)  # a single one has stride 0
     size = extent(operand, arguments) * view.itemsize
     return Access(view.allocation, view.phase + pointer.index * view.itemsize, size, steps)
 
@@ -113,7 +113,7 @@ def access_of(operand: "Operand", arguments: Mapping[str, Any]) -> Access:
 def _check(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
     names = [n for o in row.operands.values() for n in sorted(o.stride_names)]
     missing = [n for n in names if arguments[n] is None]
-    # The dense form of a row that lands later comes here, too.
+    # A dense call of a row that lands later also comes here.
     if missing and not (row.form == "async" and len(missing) == len(names)):
         return RuleFault(
             f"{missing[0]} is missing", operand=missing[0], legal="all strides and iterations, or none"
@@ -162,7 +162,7 @@ def _check_target(
     if not view.allocation.writable:
         fault: Fault = view.allocation.const_fault()
         return fault
-    # An atomic adds piece after piece, and the vendor's attention kernels let them meet.
+    # An atomic adds piece after piece, and the vendor's attention kernels let pieces overlap.
     if not row.atomic and not access.apart:
         return RuleFault(
             f"the repetitions of {operand.name} overlap each other",

@@ -1,7 +1,8 @@
-"""Numbers that vector instructions change: integers that leave their type, infinities and NaN of finite numbers, bytes of another type.
+"""Detects bad results of vector instructions: integer overflow, infinities or NaN from finite numbers, bytes read as another type.
 
-A row is looked at if it computes or converts; those that move, choose or compare numbers, or work on bits, are not.
-Python looks by `Look` and `Types`, C by the lines that `machine.native.text.screen` renders, with the functions at the end of ``c/screen.h``.
+A row is inspected if it computes or converts; rows that move, select or compare numbers, or work on bits, are
+not. Python inspects results with `Look` and `Types`, C with code rendered by `machine.native.text.screen` and
+functions at the end of ``c/screen.h``.
 """
 
 import math
@@ -24,7 +25,7 @@ RULES = NOT_FINITE, OVERFLOWS, RETYPED = "not-finite", "vector-overflow", "retyp
 RINGS = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.square: "square", np.negative: "neg", np.absolute: "abs",
 }  # fmt: skip
-"""Arithmetic of which a result in a wider type is that of the numbers themselves, and its name in C."""
+"""The functions whose exact result can be computed in a wider type, with the name of each in C."""
 _FUNCTIONS = {*RINGS, np.reciprocal, np.sqrt, np.exp, np.exp2, np.log, np.log2, np.hypot} - {
     np.negative,
     np.absolute,
@@ -46,11 +47,11 @@ _WIDENINGS = ("bang_half2float", "bang_bfloat162float")
 
 
 class VectorChange(NamedTuple):
-    """A number that the vector instruction *name* has made: *element* of its result, of the C type *kind*.
+    """A bad element in the result of the vector instruction *name*: index *element*, of C type *kind*.
 
-    By *rule* it is *value*, an infinity or a NaN; or would be *value*, an integer, or a float that is converted, and is *stored*.
-    A number that is returned has no *kind*.
-    Or it reads as *kind* what was last written as *have*, at the place *wrote*.
+    *rule* says what is wrong. Not finite: the element is *value*, an infinity or NaN; *kind* is "" for a
+    returned scalar. Overflow: the exact result would be *value*, but the instruction stored *stored*.
+    Retyped: bytes last written as type *have* at location *wrote* are read as *kind*.
     """
 
     rule: str
@@ -68,24 +69,24 @@ def _template(row: Intrinsic) -> tuple[Any, ...]:
 
 
 def function_of(row: Intrinsic) -> Callable[..., Any] | None:
-    """Return the function of NumPy that *row* is of two or one sources, whatever repeats."""
+    """Return the NumPy function of one or two sources that *row* applies, also if a source repeats; None for other rows."""
     name, *how = _template(row)
     return how[0] if name == "cycle" else row.body
 
 
 def is_ring(row: Intrinsic) -> bool:
-    """Return whether *row* adds, subtracts or multiplies, lane by lane, over a segment, or twice in one."""
+    """Return whether *row* adds, subtracts or multiplies: lane by lane, over segments, or as a fusion of two operations."""
     return function_of(row) in RINGS or _template(row)[0] == "fusion"
 
 
 def to_whole(row: Intrinsic) -> str:
-    """Return how *row* rounds floats to integers, by its suffix; "" of a row that does not convert them."""
+    """Return the rounding suffix of a *row* that converts floats to integers, else ""."""
     name, *how = _template(row)
     return how[0] if name == "to_int" else ""
 
 
 def makes_numbers(row: Intrinsic) -> bool:
-    """Return whether *row* can make an infinity or a NaN of finite numbers."""
+    """Return whether *row* can produce an infinity or NaN from finite numbers."""
     if row.form != "dense" or any(operand.partial for operand in row.operands.values()):
         return False
     name, *how = _template(row)
@@ -94,13 +95,15 @@ def makes_numbers(row: Intrinsic) -> bool:
 
 
 def is_looked_at(row: Intrinsic) -> bool:
-    """Return whether *row* is looked at: it computes or converts."""
+    """Return whether *row* is inspected, because it computes or converts."""
     if row.form != "dense" or any(operand.partial for operand in row.operands.values()):
         return False
     return makes_numbers(row) or is_ring(row) or bool(to_whole(row)) or row.name in _WIDENINGS
 
 
-SMALL = 4096  # floats of 32 bits, up to which a product with themselves is the quickest way to find one that is not finite
+SMALL = (
+    4096  # number of floats up to which the dot product with itself is the fastest test for finite elements
+)
 
 
 @define(eq=False)
@@ -114,7 +117,7 @@ class MemoryOperand:
     _numbers: Numbers | None = None
 
     def numbers(self) -> Numbers:
-        """Return its elements; of one piece a view, which is made once."""
+        """Return the elements; of a single piece a view, which is cached."""
         access, raw = self.access, self.access.allocation.raw
         if access.steps:
             return access.rows_of(raw).reshape(-1).view(self.dtype.dtype)
@@ -134,9 +137,10 @@ class MemoryOperand:
 
 @frozen
 class Look:
-    """The look at an instruction of *row*: its operands that are floats, or for *exact* what integers are made of.
+    """How to inspect one call of *row*; its operands are floats or, with *exact*, the sources of integer results.
 
-    ``early`` are the sources that the instruction may overwrite, ``late`` the others, ``values`` the places of numbers among the arguments.
+    ``early`` has the sources that the instruction may overwrite, ``late`` the others, ``values`` the indices
+    of scalar arguments.
     """
 
     row: Intrinsic
@@ -145,10 +149,10 @@ class Look:
     targets: tuple[MemoryOperand, ...]
     values: tuple[int, ...]
     exact: bool
-    floats: bool  # whether the result is looked at, too
+    floats: bool  # whether the result is inspected after the call
 
     def before(self, arguments: Sequence[Any]) -> tuple[VectorChange | None, bool]:
-        """Return the first integer that will not fit, and whether `after` is to look, before an instruction with *arguments*."""
+        """Before a call with *arguments*, return the first integer that will overflow, and whether `after` must be called."""
         if self.exact:
             by_name = {p.name: a for p, a in zip(self.row.given, arguments, strict=True)}
             by_name |= {part.name: part.numbers() for part in (*self.early, *self.late)}
@@ -164,7 +168,7 @@ class Look:
         return None, True
 
     def after(self, result: object) -> VectorChange | None:
-        """Return the first number that is not finite of what was written, or returned, where all that was read is finite."""
+        """Return the first element written, or the returned number, that is not finite although all sources were finite."""
         for part in self.targets:
             if part.dtype.kind == "float" and not part.finite() and self._were_finite():
                 numbers = part.numbers()
@@ -176,7 +180,7 @@ class Look:
 
     @property
     def floats_read(self) -> tuple[MemoryOperand, ...]:
-        """Return the floats in memory that it reads."""
+        """The operands in memory with floats that the instruction reads."""
         return tuple(part for part in (*self.early, *self.late) if part.dtype.kind == "float")
 
     def _were_finite(self) -> bool:
@@ -184,14 +188,14 @@ class Look:
 
 
 def _is_float(value: object) -> bool:
-    # bfloat16 is not a class of NumPy's floats.
+    # bfloat16 is not a NumPy float class.
     return isinstance(value, float | np.floating) or getattr(value, "dtype", None) == bfloat16.dtype
 
 
 def look_at(
     row: Intrinsic, reads: Sequence[Access], writes: Sequence[Access], arguments: Sequence[Any]
 ) -> Look | None:
-    """Return how to look at *row*, which does *reads* and *writes* in a call with *arguments*; None where there is nothing to see."""
+    """Return how to inspect a call of *row* with *reads*, *writes* and *arguments*; None for a row that is not inspected."""
     if row.name not in _known:
         _known[row.name] = _places(row) if is_looked_at(row) else None
     places = _known[row.name]
@@ -209,7 +213,7 @@ def look_at(
     return Look(row, early, late, tuple(targets), numbers, exact, floats and makes_numbers(row))
 
 
-_Place = tuple[str, int]  # of an operand: its name, and its place among the arguments
+_Place = tuple[str, int]  # of an operand: its name and its index among the arguments
 
 
 _Places = tuple[list[_Place], list[_Place], list[int]]
@@ -237,13 +241,13 @@ def _parts(
 
 
 def overflow(row: Intrinsic, dtype: DType, arguments: Mapping[str, Any]) -> VectorChange | None:
-    """Return the first element of a sum, difference or product of integers of *dtype*, or of floats made integers, that does not fit into *dtype*."""
+    """Return the first element of an integer result, or of floats rounded to integers, whose exact value does not fit *dtype*."""
     exact = _exact(row, dtype, arguments)
     if exact is None:
         return None
     limits = np.iinfo(dtype.dtype)
     low, high = int(limits.min), int(limits.max)
-    bad = np.flatnonzero(~((exact >= low) & (exact <= high)))  # NaN is in no range
+    bad = np.flatnonzero(~((exact >= low) & (exact <= high)))  # NaN is never in range
     if not bad.size:
         return None
     index = int(bad[0])
@@ -256,7 +260,7 @@ def overflow(row: Intrinsic, dtype: DType, arguments: Mapping[str, Any]) -> Vect
 
 
 def saturated(row: Intrinsic, dtype: DType, index: int, whole: float) -> VectorChange:
-    """Return that *row* has rounded the float at *index* to *whole*, which *dtype* does not hold."""
+    """Return the change for *row* that rounded the float at *index* to *whole*, which *dtype* cannot hold."""
     stored = int(saturate(np.array([whole]), dtype.dtype)[0])
     return VectorChange(OVERFLOWS, row.name, dtype.c, index, whole, stored)
 
@@ -278,9 +282,10 @@ _IN_C = {
 
 
 def in_c(row: Intrinsic, pointers: Collection[str]) -> tuple[str | None, list[str], str]:
-    """Return the result of *row* in C, of elements a_, b_ and c_; these at i, or j where they repeat, and after how many.
+    """Return the C formula of *row* in a_, b_ and c_, the C text of each source element, and the count after which sources repeat.
 
-    The first is None of a fusion, which has one for each operation; *pointers* are the operands in memory.
+    The formula is None for a fusion, which has one formula per operation. Source elements are indexed by i,
+    or by j if the source repeats; *pointers* are the operands in memory.
     """
     fused, cycles = _template(row)[0] == "fusion", _template(row)[0] == "cycle"
     sources = _sources(row)
@@ -299,9 +304,12 @@ def made_by(
     told: Sequence[Any],
     sites: Sequence[tuple[str, int]],
 ) -> VectorChange:
-    """Return what C has *told* of *row*: the index, and a float; or three integers and the operation of a fusion; or two types, and one of *sites*.
+    """Return the change that C reported for *row* as the numbers *told*.
 
-    *whole* is the number of the type of such integers, *real* that of the float, -1 of one that is returned.
+    They are, by rule: index and float; three integers and the operation of a fusion; or two types and an index into *sites*.
+
+    *whole* is the index in `MEMORY_TYPES` of the integers' type, *real* of the float's type, or -1 for a
+    returned scalar.
     """
     index, value, *rest = told
     if rule == RETYPED:
@@ -317,24 +325,24 @@ def made_by(
 
 
 def overflow_of(row: Intrinsic, dtype: DType, index: int, numbers: Sequence[int], op: int) -> VectorChange:
-    """Return what *row*, of a fusion the operation *op*, has made of three *numbers* of *dtype*, at *index*, which does not fit."""
+    """Return the change of *row* (of a fusion: operation *op*) whose result from *numbers* of *dtype* at *index* overflows."""
     change = overflow(row, dtype, dict(zip(_sources(row), numbers, strict=False)) | {"op": op})
     assert change is not None
     return change._replace(element=index)
 
 
 def _sources(row: Intrinsic) -> list[str]:
-    """Return the names of what *row* computes with."""
+    """Return the names of the operands and scalars that *row* computes with."""
     operands = [n for n, o in row.operands.items() if o.access == "read"]
     return operands + [p.name for p in row.given if p.kind == "value"]
 
 
 def _exact(row: Intrinsic, dtype: DType, arguments: Mapping[str, Any]) -> Numbers | None:
-    """Return the elements of the result as whole numbers; None where the row refuses what it is given."""
+    """Return the exact elements of the result as integers; None if the row refuses its arguments."""
     if mode := to_whole(row):
         return TO_WHOLE[mode](np.ldexp(arguments["src"].astype(np.float64), -arguments["pos"]))  # type: ignore[no-any-return]
     fused = _template(row)[0] == "fusion"
-    # 64 bits hold what two numbers of 32 make, and not what three do.
+    # 64 bits hold the result of two 32-bit integers, but not of three.
     wide = np.dtype(object if dtype.size > 4 or fused else np.int64)
     sources = (arguments[name] for name in _sources(row))
     numbers = (np.asarray(a if isinstance(a, np.ndarray) else dtype(a)) for a in sources)
@@ -349,16 +357,15 @@ def _exact(row: Intrinsic, dtype: DType, arguments: Mapping[str, Any]) -> Number
     return second(first(*operands[:2]), operands[2])
 
 
-# -- bytes that are read as another type than they were last written as: a table that Python and C keep alike ----
-#
-# Not every store is heard, so an entry counts only while the bytes are what was written.
+# -- bytes that are read as another type than they were last written as; Python and C use the same table
+# layout ----  Not every store is observed, so an entry is valid only while the bytes are unchanged.
 
-MOST_TYPED, SAMPLE = 256, 16  # entries, and the bytes of each
+MOST_TYPED, SAMPLE = 256, 16  # number of entries, and bytes per entry
 EXPONENTS: Mapping[str, int] = {
     "half": 0x7C00,
     "bfloat16": 0x7F80,
     "float": 0x7F800000,
-}  # by type, their bits
+}  # the exponent bits, by type
 
 
 class _Typed(NamedTuple):
@@ -369,20 +376,20 @@ class _Typed(NamedTuple):
 
 
 class Types:
-    """The type that vector instructions of a core last wrote at an address in NRAM."""
+    """The element type that vector instructions of a core last wrote, by address in NRAM."""
 
     def __init__(self) -> None:
         self._known: dict[int, _Typed] = {}
 
     def wrote(self, part: MemoryOperand, site: tuple[str, int]) -> None:
-        """Note that an instruction at *site* has written *part*."""
+        """Record that the instruction at *site* wrote *part*."""
         content = _sample(part)
         if content is not None and part.dtype.size > 1:
             address = part.access.allocation.address + part.access.start
             self._put(_slot(address), _Typed(address, part.dtype, content, site))
 
     def read(self, row: Intrinsic, part: MemoryOperand) -> VectorChange | None:
-        """Return that *row* reads *part*, of floats, as another type than it was written as; None where it is not known to do so."""
+        """Return the change if *row* reads the floats *part* as another type than they were written as, else None."""
         address = part.access.allocation.address + part.access.start
         written = self._get(_slot(address))
         if written is None or written.address != address or written.dtype is part.dtype:
@@ -399,7 +406,7 @@ class Types:
 
 
 class TypesInC(Types):
-    """The same in C's *table*, for rows that Python executes in a run in C: *sites* are the places, *site* returns the number of the current one."""
+    """The types in C's *table*, for rows that Python executes in a native run; *site* returns the index of the current one of *sites*."""
 
     def __init__(self, table: Numbers, sites: Sequence[tuple[str, int]], site: Callable[[], int]) -> None:
         super().__init__()
@@ -417,7 +424,7 @@ class TypesInC(Types):
 
 
 TYPED = np.dtype([("address", "u8"), ("dtype", "i4"), ("site", "i4"), ("sample", f"V{SAMPLE}")])
-"""An entry of the table, as `screen.h` lays it out: ``dtype`` is a number with the size and 256 for floats above its lowest byte."""
+"""An entry of the table, as in `screen.h`: ``dtype`` has the type's index in its low byte, above it the size, plus 256 for floats."""
 
 
 def _slot(address: int) -> int:
@@ -432,7 +439,7 @@ def _sample(part: MemoryOperand) -> bytes | None:
 
 
 def _other(have: DType, sample: bytes, kind: DType) -> bool:
-    """Return whether bytes that were written as *have* are not floats of *kind*: integers are where they stand for bits of floats."""
+    """Return whether bytes written as *have* are not valid floats of *kind*; integers may be the bits of floats."""
     if not any(sample):
         return False
     if have.kind == "float" or have.size != kind.size:

@@ -1,1 +1,1 @@
-"""Recipes of instructions: typed steps, the recipe that lists them, its Python."""
+"""Recipes of instructions: the typed steps, the recipe of a row as a list of steps, and their Python code."""

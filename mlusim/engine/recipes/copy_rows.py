@@ -1,4 +1,4 @@
-"""The recipes of copies: a token decides their memories and their pipe, and the numbers behind it their form.
+"""The recipes of copies: the direction decides memories and pipe, the integers after it decide the form.
 
 A form is what both engines have code for; what is legal in no form of its own, or is observed in rows, is left to the general
 copy (`engine.copies.strided_copy`).  `engine.recipes.render` renders a form as Python, `machine.native.text.copies` as C.
@@ -13,22 +13,22 @@ from mlusim.engine.recipes import steps
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
 
-MOST_SEGMENTS = 65535  # behind the first one
+MOST_SEGMENTS = 65535  # after the first one
 STRIDES = ("dst_stride", "src_stride", "segnum")
 
-# -- what is checked ---------------------------------------------------------------------------------
+# -- checks -------------------------------------------------------------------------------------------
 
 
 @frozen
 class PlainIntegers:
-    """*names* are integers of Python, as those of C are."""
+    """The arguments *names* are plain integers, like those of C."""
 
     names: tuple[str, ...]
 
 
 @frozen
 class Unobserved:
-    """Nothing observes the copy: the general copy, which announces it, is called otherwise."""
+    """Nothing observes the copy; an observed copy is announced by the general copy."""
 
 
 @frozen
@@ -38,19 +38,19 @@ class HasBytes:
 
 @frozen
 class Segments:
-    """There are no more segments than a copy takes, and their strides fit: no two of the destination's overlap."""
+    """The number of segments is within the limit, and no two segments of the destination overlap."""
 
 
 @frozen
 class OfThisCore:
-    """The pointer *side* is one of this core."""
+    """The pointer *side* belongs to this core."""
 
     side: str
 
 
 @frozen
 class Within:
-    """The bytes of *side*, from its first segment to its last, lie in its memory."""
+    """The bytes of *side*, from the first segment to the last, lie in its memory."""
 
     side: str
 
@@ -64,46 +64,46 @@ class Directed:
 
 @frozen
 class TargetWritable:
-    """The destination is not const."""
+    """The destination is not const memory."""
 
 
 @frozen
 class SidesApart:
-    """In one memory the sides lie apart; *in_front*: the destination may begin at the source or before it."""
+    """In one memory both sides are apart; with *in_front* the destination may begin at or before the source."""
 
     in_front: bool
 
 
 @frozen
 class Grained:
-    """Addresses and size are multiples of what the direction asks for."""
+    """Addresses and size have the alignment that the direction requires."""
 
 
 CopyCondition = (
     PlainIntegers | Unobserved | HasBytes | Segments | OfThisCore | Within | Directed | TargetWritable | SidesApart | Grained
 )  # fmt: skip
 
-# -- what is done ------------------------------------------------------------------------------------
+# -- effects ------------------------------------------------------------------------------------------
 
 
 @frozen
 class SettlePipe:
-    """Complete the copies in flight on the pipe of the direction first."""
+    """First complete the copies in flight on the pipe of the direction."""
 
 
 @frozen
 class MoveBytes:
-    """Tell the observers, and move the bytes of one segment."""
+    """Announce the copy, and move the bytes of one segment."""
 
 
 @frozen
 class MoveRows:
-    """Move the segments.  The bytes move last: what runs right behind scattered stores may stall on them."""
+    """Move the segments, as the last step: instructions right behind scattered stores may stall on the host."""
 
 
 @frozen
 class StartFlight:
-    """Let the segments fly, with what they take of their pipe."""
+    """Start the asynchronous segments, with their load of the pipe."""
 
 
 @frozen
@@ -118,12 +118,12 @@ class ChargeRows:
 
 @frozen
 class Traffic:
-    """Count the bytes by their direction, and as read."""
+    """Count the bytes by direction, and as read."""
 
 
 @frozen
 class Remember:
-    """Remember where it read: copies of the same bytes again and again are polling."""
+    """Record the source of the copy: repeated copies of the same bytes are polling."""
 
 
 CopyStep = (
@@ -133,10 +133,10 @@ CopyStep = (
 
 @frozen
 class CopyForm:
-    """One form of a copy: the directions that it has, by their name in `engine.copies.Routes`; what must hold; what is done.
+    """One form of a copy: its directions, by their attribute in `engine.copies.Routes`, its checks and its effects.
 
-    ``shaped``: the numbers `STRIDES` follow the direction; None: they may.  A form for which something does not hold goes to the
-    general copy, or where there is none that could take it, is explained.
+    ``shaped``: whether the integers `STRIDES` follow the direction; None: optional. If a check fails, the
+    general copy takes over, or the fault is reported if no general copy could handle the call.
     """
 
     lanes: str
@@ -147,9 +147,9 @@ class CopyForm:
 
 @frozen
 class Copy:
-    """Copy by the one of *forms* that the numbers behind the direction ask for; the general copy does or refuses what none has.
+    """Copy in the form that the integers after the direction select; the general copy handles or refuses all other calls.
 
-    What an *asynchronous* one moves lands later.
+    The bytes of an *asynchronous* copy land later.
     """
 
     forms: tuple[CopyForm, ...]
@@ -191,6 +191,6 @@ STARTED = CopyForm(
 
 
 def copy_of(row: "Intrinsic") -> Copy:
-    """Return the step of the copy *row*."""
+    """Return the recipe step of the copy *row*."""
     waits = row.name == "memcpy"
     return Copy((ROWS, ONE) if waits else (STARTED,), asynchronous=not waits)

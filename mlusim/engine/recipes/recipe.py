@@ -1,6 +1,6 @@
-"""The recipe of a row on one kind of core: data that is made from the row and the policy of a launch.
+"""The recipe of a row on one kind of core, computed from the row and the policy of a launch.
 
-Everything that is decided about an instruction before its arguments are known is decided here, once for every engine.
+All decisions about an instruction that do not depend on its arguments are made here, once for all engines.
 """
 
 import functools
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 @frozen
 class LaunchPolicy:
-    """The decisions of a launch that concern all its instructions on one kind of core.
+    """The decisions of a launch that apply to all its instructions on one kind of core.
 
-    ``compiled`` is true of compiled code on a cluster that has a memory core: what the other kind of core does has no
-    effect there.  ``noted`` keeps every instruction for timelines and lines.
+    ``compiled`` is true for compiled code on a cluster with a memory core; there, instructions that belong to
+    the other kind of core have no effect. With ``noted`` every instruction is recorded for timelines and
+    source lines.
     """
 
     arch: Arch
@@ -39,17 +40,17 @@ class LaunchPolicy:
 
 @functools.lru_cache(maxsize=64)
 def policies(arch: Arch, away: bool, noted: bool) -> tuple[LaunchPolicy, LaunchPolicy]:
-    """Return the policies of a launch for all instructions on an IPU core and on a memory core.
+    """Return the policies of a launch, for instructions on an IPU core and on a memory core.
 
-    They are the same values each time, since to compare two takes longer.  *away*: compiled code where what the other kind of core
-    does has no effect; *noted*: every instruction is kept.
+    Equal arguments give the same objects, which are faster to compare. *away*: compiled code in which
+    instructions of the other kind of core have no effect; *noted*: every instruction is recorded.
     """
     return LaunchPolicy(arch, False, away, noted), LaunchPolicy(arch, True, away, noted)
 
 
 @frozen(eq=False)
 class Recipe:
-    """The steps of *row*, the table's *number*, in their order."""
+    """The steps of *row*, row *number* of the table, in order."""
 
     row: "Intrinsic"
     number: int
@@ -58,12 +59,12 @@ class Recipe:
 
 
 def recipe(row: "Intrinsic", number: int, policy: LaunchPolicy) -> Recipe:
-    """Make the recipe of *row*, the table's *number*, under *policy*."""
+    """Return the recipe of *row*, row *number* of the table, under *policy*."""
     return Recipe(row, number, policy, tuple(_Maker(row, policy).in_order()))
 
 
 def lanes_of(row: "Intrinsic") -> int:
-    """Return which argument of *row* says how many elements it takes, or which way it copies; -1: none does."""
+    """Return the index of the argument of *row* that is its element count or its copy direction; -1 if it has neither."""
     names = [p.name for p in row.given]
     if "direction" in names:
         return names.index("direction")
@@ -104,7 +105,7 @@ class _Maker:
             yield from self._charges()
             yield from self._done()
 
-    # -- what is asked ---------------------------------------------------------------------------
+    # -- resolving operands ------------------------------------------------------------------------
 
     def _asked(self) -> Iterator["Step"]:
         row = self.row
@@ -123,7 +124,7 @@ class _Maker:
             yield steps.Strided(names)
         yield steps.Resolve(self.plain)
 
-    # -- what is checked -------------------------------------------------------------------------
+    # -- checks ----------------------------------------------------------------------------------
 
     def _checks(self) -> Iterator["Step"]:
         row = self.row
@@ -147,7 +148,7 @@ class _Maker:
         first = row.operands[row.same[0]] if o.name in row.same else o
         like = None if first is o else first
         yield steps.OfKind(o, o.spaces, o.dtypes_on(self.generation), like)
-        if like is None or o.extent != first.extent:  # of equal extents one speaks for all
+        if like is None or o.extent != first.extent:  # one check covers all operands of equal extent
             yield steps.Filled(o)
         yield steps.Inside(o)
         if o.access != "read" and GDRAM in o.spaces:
@@ -161,7 +162,7 @@ class _Maker:
             if how != "free" and target.access != "read" and set(target.spaces) & set(source.spaces):
                 yield steps.Apart(target, source, how)
 
-    # -- what it costs ---------------------------------------------------------------------------
+    # -- costs -----------------------------------------------------------------------------------
 
     def _charges(self) -> Iterator["Step"]:
         row = self.row
@@ -179,14 +180,14 @@ class _Maker:
             yield steps.ChargeVector(amount, self._width(lead), row.passes, self.counts)
         elif row.pipe is Pipe.TENSOR:
             yield steps.ChargeTensor(amount)
-        # Fills and atomics have no direction: they are charged as the copy that takes the same ports.
+        # Fills and atomics have no direction: they are charged as a copy that uses the same ports.
         elif row.pipe is Pipe.MOVE:
             yield steps.ChargeTransfer(amount, Pipe.MOVE, SRAM2SRAM, row.atomic)
         else:
             yield steps.ChargeTransfer(amount, Pipe.IO, GDRAM2GDRAM if row.atomic else NRAM2GDRAM, row.atomic)
 
     def _width(self, lead: "Operand") -> steps.Width:
-        """Return the width of the widest operand, which decides; single bytes count as two to a lane."""
+        """Return the width (bytes) of the widest operand, which decides the charge; single bytes count as two per lane."""
         row = self.row
         beside = (
             o
@@ -199,11 +200,11 @@ class _Maker:
         narrow = any(d.size == 1 for d in lead.dtypes_on(self.generation)) and not row.void
         return steps.Width(lead, tuple(beside) if varied else (), 2 if narrow else 1)
 
-    # -- what is done ----------------------------------------------------------------------------
+    # -- effects ---------------------------------------------------------------------------------
 
     @property
     def _accesses(self) -> bool:
-        """Scalar loads and stores are accounted and announced by the core, as those through a pointer are."""
+        """True for scalar loads and stores, which the core charges and announces like accesses through a pointer."""
         return self.row.form in ("load", "store")
 
     def _announced(self) -> Iterator["Step"]:

@@ -1,6 +1,7 @@
-"""Writes the Python method of a recipe: straight-line code, every check in one condition.
+"""Writes the Python method of a recipe: straight-line code with all checks in one condition.
 
-Each step yields lines.  In the code, operand *n* of the row is the view ``vn`` and its elements ``in`` to ``jn``.
+Each step yields lines of code. In the code, operand *n* of the row is the view ``vn`` and its elements
+[``in``, ``jn``).
 """
 
 import inspect
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 NO_DEFAULT = inspect.Parameter.empty
 Lines = Iterator[str]
 
-# What must hold besides, of elements of one view, for an overlap to be a fault.
+# The extra condition, on elements of one view, under which an overlap is a fault.
 SAME_VIEW: Mapping[str, str] = {
     "exact": "i{0} != i{1} and ",
     "early": f"i{{0}} < i{{1}} and (j{{1}} - i{{1}}) * v{{1}}.itemsize > {MOST_READ_FIRST} and ",
@@ -64,7 +65,7 @@ class Writer:
         self.kinds = {p.name: p.kind for p in self.row.parameters}
 
     def names(self) -> dict[str, Any]:
-        """Return the names that the generated code refers to."""
+        """Return the names that the generated code refers to, with their values."""
         names: dict[str, Any] = {
             "row": self.row,
             "body": self.row.body,
@@ -120,27 +121,27 @@ class Writer:
 
     @property
     def arguments(self) -> str:
-        """The arguments by their names."""
+        """The code of a dictionary of all arguments by name."""
         return "{" + ", ".join(f"{p.name!r}: {p.name}" for p in self.row.given) + "}"
 
     @property
     def refused(self) -> str:
-        """The statement behind a check that fails."""
+        """The statement that runs if a check fails."""
         return f"raise refuse(mlu, row, {self.arguments})"
 
     def expression(self, o: Operand, formula: Expr) -> str:
-        """Render an extent, a step or a cost of the row, in terms of the generated code."""
+        """Render an extent, a step or a cost of the row in the names of the generated code."""
         width = f"v{self.at[o.name]}.itemsize"
         return in_code(formula, {"sizeof_T": width, "generation": str(self.arch.generation)})
 
     def part(self, o: Operand) -> str:
-        """Render the elements of *o* that the row takes, as an array."""
+        """Render the elements of *o* that the row uses, as an array."""
         n = self.at[o.name]
         step = "" if o.step == ONE else f":{self.expression(o, o.step)}"
         return f"v{n}.array[i{n}:j{n}{step}]"
 
 
-# -- what is asked -----------------------------------------------------------------------------------
+# -- resolving operands ------------------------------------------------------------------------------
 
 
 def _type_of(_: Writer, step: steps.TypeOf) -> Lines:
@@ -168,7 +169,7 @@ def _resolve(writer: Writer, step: steps.Resolve) -> Lines:
         yield "try:"
         for o in step.operands:
             yield f"    {_resolved(writer, o)}"
-        # A value that has no view is not a pointer; nothing is asked of one that has.
+        # A value without a view is not a pointer; a value with a view needs no further test.
         yield "except (AttributeError, TypeError):"
         yield f"    {writer.refused} from None"
 
@@ -182,11 +183,11 @@ def _resolved(writer: Writer, o: Operand) -> str:
     return f"v{n} = {o.name}.view; i{n} = {o.name}.index; j{n} = {stop}"
 
 
-# -- what is checked ---------------------------------------------------------------------------------
+# -- checks --------------------------------------------------------------------------------------------
 
 
 def _condition(writer: Writer, condition: steps.Condition) -> str:
-    """Render the negation of *condition*."""
+    """Render the condition under which *condition* fails."""
     if isinstance(condition, steps.Holds):
         return f"({asked_of_arguments(condition.rule.fails)})"
     o = condition.operand
@@ -214,7 +215,7 @@ def _kind(writer: Writer, kind: steps.OfKind, n: int) -> str:
         first.dtypes,
         first.dtypes_2xx,
     ):
-        # Most operands lie in one buffer, so that one test answers for its kind and its owner.
+        # Most operands lie in one buffer, so one test covers their memory and their owner.
         return f"v{n} is not v{lead} and (v{n}.kind is not v{lead}.kind or v{n}.port is not core)"
     return f"v{n}.dtype is not v{lead}.dtype or v{n}.kind not in kinds_{o.name} or v{n}.port is not core"
 
@@ -254,7 +255,7 @@ def _constants(writer: Writer, step: steps.Constants) -> Lines:
     lead = writer.at[step.like.name]
     for name in step.names:
         slow = f"constant(mlu, row, {name!r}, v{lead}, {name})"
-        # A view has room for one scalar; a second one is rare, and is made by a call.
+        # A view has a buffer for one scalar; a second scalar is rare and is converted by a call.
         if name != step.names[0]:
             yield f"c_{name} = {slow}"
         else:
@@ -264,11 +265,11 @@ def _constants(writer: Writer, step: steps.Constants) -> Lines:
             yield f"c_{name} = cell"
 
 
-# -- what is charged: it comes before the effect, since what follows a vector's stores may stall ------
+# -- charges: before the effect, since the code behind a vector's stores may stall on the host ---------
 
 
 def _amount(writer: Writer, amount: steps.ChargedElements) -> tuple[str, int]:
-    """Return how many elements, and which operand's."""
+    """Return the code for a number of elements, and the index of the operand that has them."""
     n = writer.at[amount.operand.name]
     if amount.whole:
         return f"(j{n} - i{n})", n
@@ -278,19 +279,19 @@ def _amount(writer: Writer, amount: steps.ChargedElements) -> tuple[str, int]:
 def _vector(writer: Writer, step: steps.ChargeVector) -> Lines:
     (count, _), number = _amount(writer, step.amount), writer.number
     width = _width(writer, step.width)
-    # A line is a power of two, so that a shift and a mask do, in what every vector instruction runs.
+    # A line is a power of two, so a shift and a mask suffice in this code that every vector instruction runs.
     yield f"used = {count} * {width}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
     yield _passes(step.passes, count)
     yield f"mlu.lines[{number}] += paid"
     yield f"if used & {LINE - 1}: mlu.spare[{number}] += -used & {LINE - 1}"
     extent = writer.expression(step.amount.operand, step.amount.extent)
     before = f"{_before_padding(step.counts, extent)} * {width}"
-    # Lanes that a count was padded by are paid for, and nothing is computed in them.
+    # Padding lanes are charged but compute nothing.
     yield f"if unpadded is not None: mlu.spare[{number}] += used - {before}"
 
 
 def _before_padding(counts: Sequence["Parameter"], extent: str) -> str:
-    """Return the code for *extent* with *counts* as they were before, which the code has as ``unpadded``."""
+    """Return the code for *extent* with the values of *counts* before padding, which the code has in ``unpadded``."""
     names = [p.name for p in counts]
     if [extent] == names:
         return "unpadded"
@@ -299,7 +300,7 @@ def _before_padding(counts: Sequence["Parameter"], extent: str) -> str:
 
 
 def _passes(passes: Passes, count: str) -> str:
-    """Render the line that charges an instruction of *count* elements, of which ``paid`` lines were counted."""
+    """Render the line that charges an instruction of *count* elements, whose number of lines is in ``paid``."""
     if passes is Passes.TRANSPOSE:
         return f"mlu.work[{quantities.VECTOR}] += {copy_costs.START}; mlu.work[{quantities.TRANSPOSED}] += {count}; mlu.work[{quantities.TRANSPOSITIONS}] += 1"
     lines = f"mlu.work[{quantities.VECTOR}] += paid + {copy_costs.START}"
@@ -314,7 +315,7 @@ def _width(writer: Writer, width: steps.Width) -> str:
         beside = ", ".join(f"v{writer.at[o.name]}.itemsize" for o in width.beside)
         size = f"max({size}, {beside})"
         return size if width.least == 1 else f"max({size}, {width.least})"
-    # A view keeps the width of its lane, so that nothing is compared here.
+    # The view has the width of its lanes ready, so that no comparison is needed here.
     return size if width.least == 1 else f"v{n}.lane"
 
 
@@ -334,7 +335,7 @@ def _transfer(writer: Writer, step: steps.ChargeTransfer) -> Lines:
         yield f"mlu.work[{quantities.CROWDED}] += crowded(nbytes, v{n}.allocation.nbytes)"
 
 
-# -- what is done ------------------------------------------------------------------------------------
+# -- effects -------------------------------------------------------------------------------------------
 
 
 def _announce(writer: Writer, step: steps.Announce) -> Lines:

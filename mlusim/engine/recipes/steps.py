@@ -1,7 +1,8 @@
-"""The steps of running an instruction, as values that a recipe lists in their order.
+"""The steps of an instruction, as values that a recipe lists in order.
 
-Resolve, check, charge, announce, perform: each step says what is to be done, and nothing of how.  `engine.recipes.recipe` makes
-them from a row; `engine.recipes.render` renders them as Python, and the native engine (`machine.native.text.door`) as C.
+A step resolves, checks, charges, announces or performs; it says what is done, not how.
+`engine.recipes.recipe` makes them from a row; `engine.recipes.render` renders them as Python, and the native
+engine (`machine.native.text.door`) as C.
 """
 
 from typing import TYPE_CHECKING
@@ -15,48 +16,48 @@ if TYPE_CHECKING:
     from mlusim.isa.declare import CallStyle, Operand, OperandRule, Parameter, Passes
     from mlusim.memory.space import Direction, Space
 
-# -- who runs it at all ------------------------------------------------------------------------------
+# -- which core runs it --------------------------------------------------------------------------------
 
 
 @frozen
 class Refuse:
-    """The core has no such instruction."""
+    """The core does not have this instruction."""
 
 
 @frozen
 class Nothing:
-    """In compiled code it has no effect on this kind of core; *result* is what it returns."""
+    """In compiled code the instruction has no effect on this kind of core; it returns *result*."""
 
     result: int | None
 
 
 @frozen
 class LeaveOthers:
-    """In compiled code the copies that the other kind of core does have no effect on this one."""
+    """In compiled code, skip the copies that the other kind of core executes."""
 
     memory_core: bool
 
 
 @frozen
 class Note:
-    """Every instruction is noted; argument *lanes* says how many elements it takes, or which way it copies; -1: none."""
+    """Record every instruction; argument *lanes* is its number of elements or its copy direction; -1: it has neither."""
 
     lanes: int
 
 
-# -- what is asked -----------------------------------------------------------------------------------
+# -- resolving operands --------------------------------------------------------------------------------
 
 
 @frozen
 class PassOn:
-    """Leave a call with the operand of the longer form to that row; what stands at *counts* tells them apart."""
+    """Forward a call with the operand of the longer form to that row; the arguments at *counts* distinguish the forms."""
 
     counts: tuple["Parameter", ...]
 
 
 @frozen
 class Integers:
-    """Make *counts* integers; with *padded* keep the values that they had before padding."""
+    """Convert *counts* to integers; with *padded* also keep their values before padding."""
 
     counts: tuple["Parameter", ...]
     padded: bool
@@ -64,14 +65,14 @@ class Integers:
 
 @frozen
 class TypeOf:
-    """The type of the scalar *name* decides that of untyped pointers."""
+    """Take the element type of untyped pointers from the type of the scalar *name*."""
 
     name: str
 
 
 @frozen
 class Retype:
-    """See the untyped pointer *name* through *dtype*, or through the type of the scalar of that name."""
+    """Cast the untyped pointer *name* to *dtype*, or to the type of the scalar of that name."""
 
     name: str
     dtype: "DType | str"
@@ -79,24 +80,24 @@ class Retype:
 
 @frozen
 class Strided:
-    """The strided form takes over where one of *strides* is given; always where it is empty."""
+    """Call the strided form if one of *strides* was passed; always if *strides* is empty."""
 
     strides: tuple[str, ...]
 
 
 @frozen
 class Resolve:
-    """Find the memory and the elements of *operands*."""
+    """Find the memory and the element range of *operands*."""
 
     operands: tuple["Operand", ...]
 
 
-# -- what is checked ---------------------------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------------------------
 
 
 @frozen
 class OfKind:
-    """*operand* lies in one of *spaces* of this core, with one of *dtypes*, or the very type of *like*."""
+    """*operand* points into one of *spaces* of this core, with one of *dtypes*, or with the same type as *like*."""
 
     operand: "Operand"
     spaces: tuple["Space", ...]
@@ -106,35 +107,35 @@ class OfKind:
 
 @frozen
 class Filled:
-    """*operand* has an element at least."""
+    """*operand* has at least one element."""
 
     operand: "Operand"
 
 
 @frozen
 class Inside:
-    """*operand* does not leave its memory."""
+    """All elements of *operand* lie inside its memory."""
 
     operand: "Operand"
 
 
 @frozen
 class Writable:
-    """*operand* is not const."""
+    """*operand* is not const memory."""
 
     operand: "Operand"
 
 
 @frozen
 class Aligned:
-    """*operand* begins and ends where MLU2xx wants it."""
+    """*operand* has the alignment that MLU2xx requires at both ends."""
 
     operand: "Operand"
 
 
 @frozen
 class Holds:
-    """*rule* is not broken."""
+    """The rule *rule* is satisfied."""
 
     rule: "OperandRule"
 
@@ -151,7 +152,7 @@ class CheckAll:
 
 @frozen
 class Apart:
-    """*target* does not overlap *source* but as *how* says: exact, whole, tail, piece, early or disjoint."""
+    """*target* overlaps *source* only as *how* allows: exact, whole, tail, piece, early or disjoint."""
 
     target: "Operand"
     source: "Operand"
@@ -160,7 +161,7 @@ class Apart:
 
 @frozen
 class Either:
-    """*operand* is a pointer, for which *check* and *apart* hold, or a number of the type of *like*."""
+    """*operand* is a pointer that satisfies *check* and *apart*, or a scalar of the type of *like*."""
 
     operand: "Operand"
     like: "Operand"
@@ -170,35 +171,35 @@ class Either:
 
 @frozen
 class Constants:
-    """Convert the scalars *names* to elements of the type of *like*, as C does."""
+    """Convert the scalars *names* to the element type of *like*, as C does."""
 
     names: tuple[str, ...]
     like: "Operand"
 
 
-# -- what it costs -----------------------------------------------------------------------------------
+# -- costs -----------------------------------------------------------------------------------------------
 
 
 @frozen
 class Count:
-    """One more of this instruction."""
+    """Count one more execution of this instruction."""
 
 
 @frozen
 class ChargeScalar:
-    """An operation of the scalar unit."""
+    """Charge one operation of the scalar unit."""
 
 
 @frozen
 class ChargeRegisters:
-    """*lines* of a vector register."""
+    """Charge *lines* lines of a vector register."""
 
     lines: int
 
 
 @frozen
 class ChargedElements:
-    """*extent* elements of *operand*; *whole*: its own elements."""
+    """*extent* elements of *operand*; with *whole* all elements that the operand has."""
 
     operand: "Operand"
     extent: "Expr"
@@ -207,7 +208,7 @@ class ChargedElements:
 
 @frozen
 class Width:
-    """Bytes of an element on the vector unit: of the widest of *lead* and *beside*, and *least* at the least."""
+    """Bytes per element on the vector unit: the widest of *lead* and *beside*, but at least *least*."""
 
     lead: "Operand"
     beside: tuple["Operand", ...]
@@ -216,7 +217,7 @@ class Width:
 
 @frozen
 class ChargeVector:
-    """Lines of the vector unit, by what it does with each; *counts* may have been padded."""
+    """Charge lines of the vector unit, by the number of passes over each line; *counts* may have been padded."""
 
     amount: ChargedElements
     width: Width
@@ -226,14 +227,14 @@ class ChargeVector:
 
 @frozen
 class ChargeTensor:
-    """Products of the tensor unit."""
+    """Charge products of the tensor unit."""
 
     amount: ChargedElements
 
 
 @frozen
 class ChargeTransfer:
-    """Bytes that a DMA carries as in *direction*; an atomic reads and writes the lines that it touches."""
+    """Charge the bytes that a DMA carries, as in *direction*; an atomic reads and writes the lines that it touches."""
 
     amount: ChargedElements
     pipe: "Pipe"
@@ -243,27 +244,27 @@ class ChargeTransfer:
 
 Charge = ChargeScalar | ChargeRegisters | ChargeVector | ChargeTensor | ChargeTransfer
 
-# -- what is done ------------------------------------------------------------------------------------
+# -- effects ---------------------------------------------------------------------------------------------
 
 
 @frozen
 class AtOffsets:
-    """Call *function* of `engine.offsets` for the row, an operand of which lies where data say."""
+    """Call *function* of `engine.offsets` for a row whose operand addresses depend on data."""
 
     function: str
-    whole: bool  # by the names of the row, and not in one of several forms
+    whole: bool  # all arguments are passed by name, and the row has only one form
 
 
 @frozen
 class Settle:
-    """Complete the copies in flight on *pipe* first."""
+    """First complete the copies in flight on *pipe*."""
 
     pipe: "Pipe"
 
 
 @frozen
 class Announce:
-    """Tell the observers which elements are read and written, and the arguments."""
+    """Announce the elements that are read and written, and the arguments, to the observers."""
 
     operands: tuple["Operand", ...]
     arguments: tuple[str, ...]
@@ -271,14 +272,14 @@ class Announce:
 
 @frozen
 class KeepBefore:
-    """Keep what *operand* holds, to see whether the atomic changed it."""
+    """Save the value of *operand*, to see later whether the atomic changed it."""
 
     operand: "Operand"
 
 
 @frozen
 class AccessScalar:
-    """Account for a scalar load of *operand*, or a store of the scalar *stored*, as for one through a pointer."""
+    """Charge a scalar load of *operand*, or a store of the scalar *stored*, like an access through a pointer."""
 
     operand: "Operand"
     stored: str | None
@@ -286,7 +287,7 @@ class AccessScalar:
 
 @frozen
 class CallBody:
-    """Do it: call the row's body as *call* says, with *arguments*; *control* gives it the core."""
+    """Call the body of the row, in the form *call*, with *arguments*; with *control* it receives the core too."""
 
     call: "CallStyle"
     arguments: tuple["Parameter", ...]
@@ -296,14 +297,14 @@ class CallBody:
 
 @frozen
 class Retire:
-    """Tell the observers that the bytes have changed; *result* with what it returns."""
+    """Tell the observers that the bytes have changed; with *result*, also what the body returned."""
 
     result: bool
 
 
 @frozen
 class Spin:
-    """Others may spin on the atomic that changed *operand*, or did not: let them run."""
+    """Let other cores run: they may poll the *operand* that the atomic did or did not change."""
 
     operand: "Operand"
 
