@@ -40,8 +40,7 @@ class Mode(Enum):
     NOTED = "noted"
 
 
-# -- polling: a core that reads the same shared bytes again and again lets other cores run
-# ---------------------
+# -- polling: a core that reads the same shared bytes again and again lets other cores run ---
 
 # Both engines use the same counts, because the moment of a switch decides the order and the last bits of
 # float atomics.

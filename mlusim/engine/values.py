@@ -357,8 +357,9 @@ def _exact(row: Intrinsic, dtype: DType, arguments: Mapping[str, Any]) -> Number
     return second(first(*operands[:2]), operands[2])
 
 
-# -- bytes that are read as another type than they were last written as; Python and C use the same table
-# layout ----  Not every store is observed, so an entry is valid only while the bytes are unchanged.
+# -- bytes that are read as another type than they were last written as; one table layout for Python and C ----
+#
+# Not every store is observed, so an entry is valid only while the bytes are unchanged.
 
 MOST_TYPED, SAMPLE = 256, 16  # number of entries, and bytes per entry
 EXPONENTS: Mapping[str, int] = {

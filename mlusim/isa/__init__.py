@@ -1,1 +1,1 @@
-"""The instruction set: one row for each instruction, from which everything else about it derives."""
+"""The instruction set: one row for each instruction, from which its execution, checks, costs and documentation derive."""

@@ -1,8 +1,8 @@
-"""Atomics on GDRAM: each element is updated indivisibly, a vector of them is not one unit.
+"""Atomics on GDRAM: the update of each element is atomic, that of a whole vector is not.
 
-A reduction only updates memory; a fetching row also stores what was there before in NRAM.  The source
-may be a vector in NRAM or one scalar for all elements.  The order in which tasks come is unknown; so
-float sums may differ in the last bits between schedules.
+A reduction only updates memory; a fetching row also stores the old values in NRAM. The source may be a vector
+in NRAM or one scalar for all elements. The order of the tasks is unknown, so float sums may differ in the
+last bits between schedules.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,14 +19,14 @@ from mlusim.memory.space import GDRAM
 
 FLOATS = (half, bfloat16, float32)
 INTS = (int16, int32, uint16, uint32)
-WHOLE = ("and", "or", "xor", "inc", "dec")  # the operations of integers only
+WHOLE = ("and", "or", "xor", "inc", "dec")  # operations for integers only
 SUMMABLE = (*FLOATS, int16, int32, uint32)
 
-Change = Callable[[Tile, Any], Any]  # (what is there, the source) to what will be there
+Change = Callable[[Tile, Any], Any]  # (old value, source) -> new value
 
 
 def _increment(old: Tile, limit: Any) -> Any:
-    # The formula of CUDA's atomicInc, as the vendor's is not public.
+    # The formula of CUDA's atomicInc, as the vendor's formula is not public.
     return np.where(old >= limit, 0, old + old.dtype.type(1))
 
 
@@ -38,7 +38,7 @@ def _exchange(old: Tile, new: Any) -> Any:
     return new
 
 
-# In C, where a is what is there and b the source.
+# In C; a is the old value and b the source.
 CHANGES: Mapping[Change, str] = {
     _increment: "a >= b ? 0 : a + 1",
     _decrement: "(a == 0) | (a > b) ? b : a - 1",
@@ -83,7 +83,7 @@ def reduction(
             dst[...] = change(dst, src)
             return
         src = np.broadcast_to(src, dst.shape)
-        for at in np.ndindex(dst.shape[:-1]):  # pieces may meet, so one after the other
+        for at in np.ndindex(dst.shape[:-1]):  # one after the other, as pieces may overlap
             dst[at] = change(dst[at], src[at])
 
     body.__doc__ = _reduction_doc(formula, _remarks(properties, change))
@@ -107,7 +107,7 @@ def reduction(
 def fetching(
     spelling: str, change: Change, formula: str, dtypes: tuple[DType, ...], **properties: Any
 ) -> Intrinsic:
-    """``(dst, src1, src2, elem_count)``: update GDRAM, hand back what was there."""
+    """``(dst, src1, src2, elem_count)``: update GDRAM and store the old values in *dst*."""
 
     def body(dst: Tile, src1: Tile, src2: TileOrValue, elem_count: int = 1) -> None:
         changed = np.array(change(src1, src2), dst.dtype)  # dst may be src2
@@ -149,7 +149,7 @@ def _common(target: str) -> dict[str, Any]:
     }
 
 
-# The change, its formula, and the element types.
+# The operation, its formula, and the element types.
 _ADD = (np.add, "{to} = {old} + {src}", SUMMABLE)
 _MAX = (maximum, "{to} = max({old}, {src})", SUMMABLE)
 _MIN = (minimum, "{to} = min({old}, {src})", SUMMABLE)
@@ -207,7 +207,7 @@ bang_atomic_dec = fetching("__bang_atomic_dec", *_DEC, certainty="U")
 def bang_atomic_cas(dst: Tile, src1: Tile, compare: Value, new: Value) -> None:
     """Compare and swap one element: ``dst[0] = src1[0]; if (src1[0] == compare) src1[0] = new``.
 
-    *src1* is in GDRAM; *dst*, in NRAM, gets what was there before: *compare* if the swap took place.
+    *src1* is in GDRAM; *dst*, in NRAM, receives the old value: *compare* if the swap took place.
     """
     dst[0] = src1[0]
     if src1[0] == compare:
@@ -232,7 +232,7 @@ def bang_atomic_reduce_cas(dst: Tile, compare: Value, new: Value) -> None:
 def discrete(op: str, change: Change, formula: str, **properties: Any) -> Intrinsic:
     """``(dst, base, offset, src[, bitmask], elem_count)``: update elements of GDRAM at offsets.
 
-    The body is called with the elements that were gathered, each place once, in the place of *base*.
+    The body receives the gathered elements as *base*, each address at most once.
     """
 
     def body(dst: Tile, base: Tile, offset: Tile, src: TileOrValue, *rest: Any) -> None:

@@ -1,6 +1,6 @@
-"""Comparisons: 1 or 0 of the sources' own type for every element, or one bit each.
+"""Comparisons: the result is 1 or 0 in the sources' type for every element, or one bit per element.
 
-NaN compares false with everything, but for "not equal", which is then true.
+A comparison with NaN is false, except "not equal", which is true.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:
     """``(dst, src0, src1, elem_count)`` with one bit for each element."""
 
     def body(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
-        # Little-endian in the byte, as the bit of `bitindex` selects and filters take it.
+        # Little-endian in the byte: the bit order of the `bitindex` selects and filters.
         dst[...] = np.packbits(ufunc(src0, src1), None, "little")
 
     body.__doc__ = (

@@ -1,4 +1,4 @@
-"""Synchronisation, identification and device print: the rows that act on the core, not on data."""
+"""Synchronisation, identification and device print: the rows that act on the core instead of on data."""
 
 import itertools
 import re
@@ -28,7 +28,7 @@ from mlusim.memory.pointer import Ptr
 
 
 class Control(Protocol):
-    """The core as these rows need it."""
+    """The interface of a core that these rows need."""
 
     place: Any
 
@@ -69,10 +69,11 @@ def sync(core: Control) -> None:
 def sync_compute(core: Control, generation: Generation) -> None:
     """Wait for this core's vector and tensor instructions, and for its asynchronous copies inside NRAM.
 
-    That such copies complete for it is inferred: vendor kernels wait for them so at twelve places, and are right.
+    That this sync completes such copies is inferred: vendor kernels rely on it in twelve places and give
+    right results.
     """
     core.wait("__sync_compute", Pipe.VECTOR, Pipe.TENSOR)
-    if generation > 2:  # on MLU2xx they are of the compute stream anyway
+    if generation > 2:  # on MLU2xx they belong to the compute stream anyway
         core.wait_inside("__sync_compute")
 
 
@@ -100,8 +101,8 @@ def sync_io_move_compute(
 ) -> None:
     """Wait for the streams IO, move and compute; with six flags, let the last three wait for the first three.
 
-    With flags it is modelled as a full wait for the producing pipes: what may start later, may.  racecheck
-    holds the pipes that were not told to wait against what they may overtake.
+    With flags it is modelled as a full wait for the producing pipes, which the card also allows. racecheck
+    checks the pipes that do not wait against the effects that they may overtake.
     """
     pipes = [Pipe.IO] * from_io + [Pipe.MOVE] * from_move + [Pipe.VECTOR, Pipe.TENSOR] * from_compute
     waiting = [Pipe.IO] * to_io + [Pipe.MOVE] * to_move + [Pipe.VECTOR, Pipe.TENSOR] * to_compute
@@ -180,9 +181,9 @@ def is_ipu(core: Control) -> bool:
 def bang_printf(core: Control, fmt: str, *values: Values) -> None:
     """Print on the device, C style; at most 16 values; not on a memory core.
 
-    What one call prints is shown as lines of its own, with or without a newline at its end: the calls of different
-    tasks follow each other in an order of the schedule, and pieces of their lines would run into each other.
-    ``printf`` in a kernel of BANG C is the same.
+    The output of each call is shown on separate lines, even without a newline at its end: the order of calls
+    in different tasks depends on the schedule, and parts of their lines would mix. ``printf`` in a kernel of
+    BANG C is the same.
     """
     if core.place.memory_core:
         raise Refused("a memory core cannot print; guard it with `if mlu.is_ipu()`")
@@ -198,18 +199,18 @@ def bang_printf(core: Control, fmt: str, *values: Values) -> None:
 
 
 _DIRECTIVE = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+)?)?(hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
-_LONG = ("ll", "l", "z", "j", "t")  # sizes of 64 bits
+_LONG = ("ll", "l", "z", "j", "t")  # length modifiers of 64-bit types
 _WHOLE = (int, np.integer)
 _WANTED: Mapping[str, tuple[str, tuple[type, ...]]] = {
     **dict.fromkeys("diouxXc", ("an integer", _WHOLE)),
-    # Halves of either kind are floating in NumPy too, or of no kind it knows.
+    # Both half types count as floats here: NumPy has a float class for one of them only.
     **dict.fromkeys("eEfFgGaA", ("a float", (float, np.inexact, ml_dtypes.bfloat16))),
     "s": ("a text", (str,)),
 }
 
 
 def _formatted(fmt: str, values: Sequence[Any]) -> str:
-    """Return *values* as the *fmt* of C has them, whose sizes and unsigned directives Python does not know."""
+    """Return *values* formatted as in C; Python does not know C's size modifiers and unsigned directives."""
     pending, converted = iter(values), list[Any]()
 
     def directive(match: re.Match[str]) -> str:
@@ -219,7 +220,7 @@ def _formatted(fmt: str, values: Sequence[Any]) -> str:
         converted.extend(itertools.islice(pending, [match[1], match[2]].count("*")))
         for value in itertools.islice(pending, 1):
             if letter == "p":
-                place = getattr(value, "address", value)  # a pointer, or an integer that stands for one
+                place = getattr(value, "address", value)  # a pointer, or an integer as an address
                 converted.append(hex(place) if isinstance(place, int) and place else "(nil)")
             elif letter in "diuoxX" and isinstance(value, _WHOLE):
                 bits = {"hh": 8, "h": 16}.get(size or "", 64 if size in _LONG else 32)
@@ -231,11 +232,11 @@ def _formatted(fmt: str, values: Sequence[Any]) -> str:
         return start + ("s" if letter == "p" else letter)
 
     text = _DIRECTIVE.sub(directive, fmt)
-    return text % (*converted, *pending)  # values that are left over make Python raise; C would drop them
+    return text % (*converted, *pending)  # Python raises for surplus values, which C ignores
 
 
 def _check_format(fmt: str, values: Sequence[Any]) -> None:
-    """Refuse a value of another kind or size than its directive takes, of which C says nothing and the device prints something else."""
+    """Refuse a value whose kind or size differs from its directive's; C leaves this undefined, and the device prints garbage."""
     pending = iter(values)
     for match in _DIRECTIVE.finditer(fmt):
         size, letter = match[3], match[4]
@@ -290,7 +291,7 @@ def assert_(core: Control, expression: Condition, text: str = "") -> None:
 
 @_row("__breakdump_scalar", "vendor function header, diagnostics", "I")
 def breakdump_scalar(core: Control, *values: Values) -> None:
-    """End the kernel with a fault that shows *values*, numbers with their bits where they have a C type."""
+    """End the kernel with a fault that shows *values*; numbers with a C type are shown with their bits."""
     if not values:
         raise Refused("nothing to show", legal="one value or more")
     shown = (
@@ -316,7 +317,7 @@ def breakdump_vector(core: Control, pointer: Pointer, size: int, space: Unspelle
             else "a pointer to memory with bytes behind it"
         )
         raise Refused(f"size = {size!r}", operand="size", legal=legal)
-    # In words of four bytes, as a memory dump.
+    # In words of four bytes, like a memory dump.
     text = pointer.view.raw[pointer.offset : pointer.offset + size].tobytes().hex(" ", 4)
     raise Refused(
         f"dump of {size} {plural(size, 'byte')} of {pointer.space} from {pointer.address:#x} on: {text}"
@@ -327,7 +328,7 @@ COMPUTE = (Pipe.VECTOR, Pipe.TENSOR)
 
 
 def _old_sync(source: str, target: str, pipe: Pipe) -> Intrinsic:
-    """Return an older sync for the copies of one direction."""
+    """Return the row of an older sync, which waits for the copies of one direction."""
     spelling = f"__sync_copy_{source}_to_{target}"
     in_nram = source == target == "nram"
 
@@ -370,9 +371,9 @@ sync_copy_wram_to_dram = alias("__sync_copy_wram_to_dram", sync_copy_wram_to_gdr
 
 @_row("__bang_lock", "vendor function header, built-in variables", "I")
 def bang_lock(core: Control, id0: int, id1: int) -> None:
-    """Take the mutex (*id0*, *id1*) of the device, or let others run until it is free.
+    """Take the mutex (*id0*, *id1*) of the device; while it is taken, let other cores run.
 
-    An IPU core gives ``id0 == id1``, a memory core two different numbers, as the vendor's kernels do.
+    An IPU core passes ``id0 == id1``, a memory core two different numbers, as in the vendor's kernels.
     """
     _check_lock(core, id0, id1)
     core.lock("__bang_lock", (id0, id1))
@@ -380,13 +381,13 @@ def bang_lock(core: Control, id0: int, id1: int) -> None:
 
 @_row("__bang_unlock", "vendor function header, built-in variables", "I")
 def bang_unlock(core: Control, id0: int, id1: int) -> None:
-    """Give the mutex (*id0*, *id1*) back."""
+    """Release the mutex (*id0*, *id1*)."""
     _check_lock(core, id0, id1)
     core.unlock("__bang_unlock", (id0, id1))
 
 
 def _check_lock(core: Control, id0: int, id1: int) -> None:
-    # The only pairs that the vendor's kernels give; what another one means is unknown.
+    # The only pairs in the vendor's kernels; the meaning of other pairs is unknown.
     if core.place.memory_core == (id0 == id1):
         legal = "id0 != id1 on a memory core" if core.place.memory_core else "id0 == id1 on an IPU core"
         raise Refused(f"id0 = {id0} and id1 = {id1}", legal=legal)

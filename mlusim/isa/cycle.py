@@ -1,4 +1,4 @@
-"""The cycle family: a short segment applied again and again along a vector.
+"""The cycle family: a short segment is applied repeatedly along a vector.
 
 ``dst[i] = src[i] op seg[i % seg_elem_num]``; *src_elem_num* is a multiple of *seg_elem_num*.  *dst* may
 be exactly *src*; it must not overlap *seg*.
@@ -41,7 +41,7 @@ def cycle(
     def operation(dst: Tile, src: Tile, seg: Tile, src_elem_num: int, seg_elem_num: int) -> None:
         ufunc(src.reshape(-1, seg_elem_num), seg, out=dst.reshape(-1, seg_elem_num))
 
-    # A comparison gives bool, which NumPy does not store to the sources' type by itself.
+    # A comparison gives bool, which NumPy does not convert to the sources' type by itself.
     body = predicate if ufunc in PREDICATES else operation
 
     body.__doc__ = (
@@ -81,12 +81,13 @@ bang_cycle_add = cycle("__bang_cycle_add", np.add, "src[i] + seg[k]")
     ),
 )
 def bang_cycle_add_tz(dst: Tile, src: Tile, seg: Tile, src_elem_num: int, seg_elem_num: int) -> None:
-    """Apply a segment again and again, rounding toward zero: ``dst[i] = truncate(src[i] + seg[k])`` with ``k = i % seg_elem_num``.
+    """Apply a segment repeatedly, rounding toward zero: ``dst[i] = truncate(src[i] + seg[k])`` with ``k = i % seg_elem_num``.
 
     *dst* may be exactly *src*, not *seg*.
     """
     first, second = src.astype(np.float64).reshape(-1, seg_elem_num), seg.astype(np.float64)
-    # The exact sum may need more than the 53 bits of a double: rounded to odd it narrows toward zero as the exact one does.
+    # The exact sum may need more than the 53 bits of a double; rounded to odd, it narrows toward zero like
+    # the exact sum.
     total = first + second
     narrowed = narrow(odd_sum(first, np.broadcast_to(second, first.shape), total), dst.dtype, "tz")
     dst[...] = narrowed.reshape(-1)

@@ -1,4 +1,4 @@
-"""The declaration of one intrinsic: what it is called, reads, writes, demands and costs.
+"""The declaration of an intrinsic: its name, operands, rules and cost.
 
 A row is the only place where an intrinsic is described.  Execution, faults, counting, time,
 the reference pages, the typed stub and the generic tests are derived from it.
@@ -10,15 +10,17 @@ A body is a function over NumPy views of exactly the declared operands::
         '''Transpose a matrix: ``dst[w][h] = src[h][w]``.'''
         np.copyto(dst.reshape(width, height), src.reshape(height, width).T)
 
-The annotation of a parameter says what it is to the door, and its C type: `Tile` an operand in memory, ``int`` a count or a
-shape, `Value` a scalar of the element type, `TileOrValue` an operand that may be either.  A body
-that behaves differently on different architectures takes a `Generation`, which no caller gives.  All else is passed as it
-is; its C type is that of `bool`, ``str``, `Direction` and `Register`, or what `CType` in the annotation says.
+The annotation of a parameter says how an engine passes it, and its C type: `Tile` is an operand in memory,
+``int`` a count or a shape, `Value` a scalar of the element type, `TileOrValue` either an operand or a scalar.
+A body that depends on the architecture takes a `Generation`, which the engine supplies. Other arguments are
+passed unchanged; their C type is that of `bool`, ``str``, `Direction` or `Register`, or is given by `CType`
+in the annotation.
 
-A C type is text.  In braces stand element types: ``{T}`` that of the row, ``{src}`` that of an operand.
+A C type is text. Names in braces stand for element types: ``{T}`` for that of the row, ``{src}`` for that of
+an operand.
 
-Extents, steps, strides, costs and the conditions of rules are formulas (`mlusim.formula.parse`), read from their text
-where the row is declared; ``sizeof(T)`` in an extent is the bytes of one element of the operand.
+Extents, steps, strides, costs and the conditions of rules are formulas (`mlusim.formula.parse`), parsed from
+text when the row is declared; ``sizeof(T)`` in an extent is the bytes of one element of the operand.
 """
 
 import functools
@@ -62,7 +64,7 @@ Generation = Annotated[int, "the generation of the architecture, 2 for MLU2xx; t
 
 @frozen(init=False)
 class CType:
-    """The C types that a parameter may have, the only one as a rule; stands in its annotation."""
+    """The C types that a parameter may have, usually one; part of the parameter's annotation."""
 
     types: tuple[str, ...]
 
@@ -71,10 +73,10 @@ class CType:
 
 
 Condition = Annotated[Any, CType("bool")]
-Values = Annotated[Any, CType("...")]  # as printf takes them
-Unsigned = Annotated[int, CType("unsigned int")]  # a result; as a parameter it would be a count
+Values = Annotated[Any, CType("...")]  # variable arguments, as of printf
+Unsigned = Annotated[int, CType("unsigned int")]  # of results; an unsigned parameter would be a count
 Pointer = Annotated[Any, CType("const void *")]
-Unspelled = Annotated[Any, CType()]  # what C calls its type is not public: no form in C has it
+Unspelled = Annotated[Any, CType()]  # the C type is not public: the row has no C form with this parameter
 FusionOp = Annotated[Any, CType("mluFusionOp_t")]
 FuseOp = Annotated[str, CType("const char *")]
 Comparison = Annotated[Any, CType("mluCmp_t")]
@@ -110,8 +112,9 @@ _C_TYPES: Mapping[Any, tuple[str, ...]] = MappingProxyType(
 class Parameter:
     """A parameter in order: ``kind`` is "tile", "count", "value", "either", "generation", "rest" or "any".
 
-    ``c`` are the C types that it may have, none where no form in C has it; of a tile (None) they follow from
-    the operand.  Those of "rest" are whole lists of parameters, one for each form of the row: "int stride, int count".
+    ``c`` has its possible C types; empty if no C form has the parameter, None for a tile, whose types follow
+    from the operand. For "rest", each is a whole parameter list of one form of the row: "int stride, int
+    count".
     """
 
     name: str
@@ -131,9 +134,9 @@ def c_types(annotation: Any) -> tuple[str, ...] | None:
 def parameters_of(
     body: Callable[..., Any], *, control: bool, c: Mapping[str, str | tuple[str, ...]]
 ) -> tuple[Parameter, ...]:
-    """Return the parameters of *body*, without the core that a *control* row is handed; *c* overrides their C types."""
+    """Return the parameters of *body*; for a *control* row without the core, its first one. *c* overrides C types by name."""
     parameters = []
-    for p in _annotated(body)[0][control:]:  # a bool as a number: True skips the core
+    for p in _annotated(body)[0][control:]:  # *control* as a number: True skips the core
         types = c.get(p.name) or c_types(p.annotation)
         kind = "rest" if p.rest else _KINDS.get(p.annotation, "any")
         parameters.append(Parameter(p.name, kind, p.default, (types,) if isinstance(types, str) else types))
@@ -149,9 +152,9 @@ class _Taken(NamedTuple):
     annotation: Any
 
 
-@functools.lru_cache(1)  # what is asked for twice is asked for at once
+@functools.lru_cache(1)  # callers ask twice in a row for the same body
 def _annotated(body: Callable[..., Any]) -> tuple[list[_Taken], Any]:
-    """Return the parameters of *body*, and the annotation of its result: as `inspect.signature` has them, which takes ten times as long."""
+    """Return the parameters of *body* and the annotation of its result, ten times as fast as `inspect.signature`."""
     code, annotations = getattr(body, "__code__", None), getattr(body, "__annotations__", {})
     plain = (
         type(body) is FunctionType and not hasattr(body, "__signature__") and not hasattr(body, "__wrapped__")
@@ -183,7 +186,7 @@ def _annotated(body: Callable[..., Any]) -> tuple[list[_Taken], Any]:
 
 
 def result_of(body: Callable[..., Any], c: str | tuple[str, ...] | None) -> tuple[str, str]:
-    """Return the name of the Python type that *body* returns, and the C type of the result, *c* if given."""
+    """Return the name of the Python type that *body* returns, and the C type of the result; *c* overrides the latter."""
     annotation = _annotated(body)[1]
     annotation = None if annotation is inspect.Signature.empty else annotation
     types = (c,) if isinstance(c, str) else c or c_types(annotation)
@@ -199,9 +202,10 @@ def _range(low: float | None, high: float | None) -> str:
 
 @frozen
 class Approximation:
-    """The documented error of an approximate instruction; the simulator gives the formula itself.
+    """The documented error of an approximate instruction; the simulator computes the exact formula.
 
-    ``error`` is the average relative error for sources in ``ranges``: by type, (lowest, highest), None: unbounded.
+    ``error`` is the average relative error for sources in ``ranges``: a (lowest, highest) pair per type, or
+    None for no bound.
     """
 
     error: float
@@ -215,11 +219,11 @@ class Approximation:
 FLOATS = (half, bfloat16, float32)
 INTS = (int8, int16, int32, uint8, uint16, uint32)
 NUMBERS = FLOATS + INTS
-ANY = (*NUMBERS, int64, uint64)  # 64-bit integers are moved; a row that computes with them names them
+ANY = (*NUMBERS, int64, uint64)  # 64-bit integers are only moved; a row that computes with them lists them
 
 
 class Flow(Enum):
-    """How definedness travels: element by element, so with shorter operands again and again, or from anything to anything."""
+    """How uninitialised bytes propagate: element by element, cyclically from shorter operands, or from any element to all."""
 
     LANEWISE = "lanewise"
     REPEATING = "repeating"
@@ -227,7 +231,7 @@ class Flow(Enum):
 
 
 class Passes(Enum):
-    """The passes of the vector unit over a line: one, several, or its elements one by one."""
+    """The number of passes of the vector unit over a line: one, several, or one per element."""
 
     ONE = "a cycle for each line"
     FUNCTION = "several cycles for each line, as functions take them"
@@ -239,7 +243,7 @@ class Passes(Enum):
 
 
 class CallStyle(Enum):
-    """How the door calls a body."""
+    """How an engine calls a body."""
 
     BODY = "body(parameters)"
     INTO = "ufunc(sources, destination)"
@@ -247,18 +251,19 @@ class CallStyle(Enum):
 
 
 READ_FIRST = MappingProxyType({372: 1024})
-"""By ``__BANG_ARCH__``, the bytes of a destination up to which an element-wise row has read its sources before it writes.
+"""By ``__BANG_ARCH__``: for destinations up to this many bytes, an element-wise row reads its sources before it writes.
 
-Prefix_sum_2D, a kernel accepted on MLU370, adds ``a`` to ``a + o`` in place, for o of 1, 2, 4 ... 128 on 256 floats, and is a
-correct scan [C].  A longer row may begin in front of its source, which is read in ascending order: cumsum_reverse adds ``a + o`` to ``a``
-of 4000 floats [C].  That the other rows do as ``__bang_add`` of floats does is inferred.
+Prefix_sum_2D, a kernel accepted on MLU370, adds ``a`` to ``a + o`` in place for o = 1, 2, 4 ... 128 on 256
+floats, and its scan is correct [C]. A longer destination may begin before its source, which is read in
+ascending order: cumsum_reverse adds ``a + o`` to ``a`` of 4000 floats [C]. It is inferred that other rows
+behave like ``__bang_add`` of floats.
 """
 
 
 class Refused(Exception):
-    """Raised by a body that finds an operand's data illegal; the door turns it into a fault.
+    """Raised by a body if the data of an operand are illegal; the engine turns it into a fault.
 
-    ``needs`` is the number of elements that *operand* would have to hold.
+    ``needs`` is the number of elements that *operand* would need.
     """
 
     def __init__(
@@ -271,7 +276,7 @@ class Refused(Exception):
 
 
 def refuse_zero(divisor: Tile, among: Tile | bool = True) -> None:
-    """Raise `Refused` if *divisor*, elements or a number, is 0 at one of the elements that are *among* those that count."""
+    """Raise `Refused` if *divisor*, a vector or a scalar, is 0 in one of the active lanes *among*."""
     zeros = np.flatnonzero(np.equal(divisor, 0) & among)
     if zeros.size:
         where = f"src1[{zeros[0]}]" if np.ndim(divisor) else "src1"
@@ -288,12 +293,11 @@ def _pairs(value: Iterable[tuple[str | Expr, str | Expr]]) -> tuple[tuple[Expr, 
 class Operand:
     """One operand in memory.
 
-    ``extent`` is the number of elements as a formula of the row's integer parameters;
-    ``access`` is "read", "write" or "update"; ``partial`` marks a write whose size depends on the
-    data: a part of the extent may be left alone, and only what is written must fit the allocation.
-    ``step`` is the distance, in elements, of those that are touched; it may depend on ``generation``.
-    ``strides`` are expressions of the strided form, outermost first: (distance in bytes, repetitions
-    beyond the first).
+    ``extent`` is the number of elements as a formula of the row's integer parameters; ``access`` is "read",
+    "write" or "update"; ``partial`` marks a write whose size depends on the data: only the elements that are
+    actually written must fit the allocation. ``step`` is the distance, in elements, between accessed
+    elements; it may depend on ``generation``. ``strides`` are expressions of the strided form, outermost
+    first: (distance in bytes, repetitions beyond the first).
     """
 
     name: str
@@ -308,24 +312,24 @@ class Operand:
 
     @property
     def stride_names(self) -> frozenset[str]:
-        """The parameters that only the strided form has."""
+        """The parameters that exist in the strided form only."""
         return frozenset(name for pair in self.strides for name in names_in(*pair))
 
     def step_on(self, generation: int, itemsize: int) -> int:
-        """Return the distance, in elements of *itemsize* bytes, of the elements that are touched."""
+        """Return the distance, in elements of *itemsize* bytes, between accessed elements."""
         return self.step.evaluate({"generation": generation, "sizeof_T": itemsize})
 
     def dtypes_on(self, generation: int) -> tuple[DType, ...]:
-        """Return the element types that an architecture of *generation* takes."""
+        """Return the element types that are legal on an architecture of *generation*."""
         return self.dtypes_2xx if generation == 2 else self.dtypes
 
 
 @frozen
 class OperandRule:
-    """A demand on the operands.
+    """A rule that the operands must satisfy.
 
-    ``fails`` is an expression over the row's parameters that is true where the rule is broken;
-    ``sentence`` is formatted with the parameters.  ``generations`` limits the rule (empty: all).
+    ``fails`` is an expression over the row's parameters that is true if the rule is broken; ``sentence`` is
+    formatted with the parameters. ``generations`` limits the rule (empty: all).
     """
 
     fails: Expr = field(converter=as_row_formula)
@@ -344,9 +348,10 @@ class Cost:
 
 @frozen
 class Offsets:
-    """*operand* lies at the byte offsets that the operand ``offset`` holds, the other side of a copy in a row.
+    """Declares that *operand* lies at the byte offsets in the operand ``offset``; the other side of the copy is contiguous.
 
-    ``directions`` are those that a copy at offsets may take; a row that *waits* is done when it returns.
+    ``directions`` are the legal copy directions. A row that *waits* is complete when it returns; others are
+    asynchronous.
     """
 
     operand: str
@@ -358,9 +363,9 @@ class Offsets:
 class Intrinsic(Presented):
     """One row of the instruction set.
 
-    ``overload`` names a row with the operand that it takes in addition: where a call has that operand, it is one
-    of that row.  ``native`` is its body in C, a text or a template with its mode (`machine.native.text.templates`);
-    a row whose body is a ufunc needs none.
+    ``overload`` names a longer row and its additional operand: a call with that operand belongs to that row.
+    ``native`` is the body in C, as text or as a template with its mode (`machine.native.text.templates`); a
+    row whose body is a ufunc needs no C text.
     """
 
     spelling: str
@@ -401,7 +406,7 @@ class Intrinsic(Presented):
 
     @property
     def doc(self) -> str:
-        """The documentation, without the indentation that it has in the sources."""
+        """The documentation, without source indentation."""
         return inspect.cleandoc(self._doc)
 
     @property
@@ -411,7 +416,7 @@ class Intrinsic(Presented):
 
     @property
     def polls(self) -> bool:
-        """Return whether a task may spin on it: it hands back what it found in shared memory."""
+        """True if a task may poll with this row, because it returns or stores a value from shared memory."""
         hands_back = self.form == "discrete" or any(o.access == "write" for o in self.operands.values())
         return self.form == "load" or (self.atomic and (hands_back or self.returns != "None"))
 
@@ -429,17 +434,17 @@ class Intrinsic(Presented):
 
     @property
     def reads_first(self) -> bool:
-        """Return whether it is element-wise arithmetic, which reads a short row before it writes (see `READ_FIRST`)."""
+        """True for element-wise arithmetic, which reads a short row completely before it writes (see `READ_FIRST`)."""
         return self.call is not CallStyle.BODY and isinstance(self.body, np.ufunc)
 
     def overlap_on(self, source: str, bang_arch: int) -> str:
-        """Return how *source* may overlap the destination on the architecture with this ``__BANG_ARCH__``: as `overlap` has it, or "early"."""
+        """Return how *source* may overlap the destination on this ``__BANG_ARCH__``: a word of `overlap`, or "early"."""
         how = self.overlap.get(source, "free")
         return "early" if how == "exact" and self.reads_first and bang_arch in READ_FIRST else how
 
     @property
     def signature(self) -> str:
-        """The C-like signature, vendor spelling."""
+        """A C-like signature with the vendor's spelling."""
         types = {
             "tile": "T* ",
             "count": "int ",
@@ -461,67 +466,68 @@ class Intrinsic(Presented):
 
     @property
     def given(self) -> tuple[Parameter, ...]:
-        """The parameters that a caller gives."""
+        """The parameters that a caller passes."""
         return tuple(p for p in self.parameters if p.kind != "generation")
 
     @property
     def typing(self) -> frozenset[int]:
-        """The arguments, by their places in `given`, whose types say how an untyped operand is seen."""
+        """The indices, in `given`, of the arguments whose types decide the element type of an untyped operand."""
         named = set(self.void.values())
         return frozenset(n for n, p in enumerate(self.given) if p.name in named)
 
 
 @frozen
 class RowDeclaration:
-    """The columns of a row as its file gives them, by name; the body that a declaration decorates becomes the `Intrinsic`.
+    """The columns of a row as its file declares them; called with the body, it returns the `Intrinsic`.
 
-    *writes*, *reads*, *updates* give each operand's extent in elements.  *in_place* says which sources may start exactly
-    at the destination (True: all); those in *whole* if they end there too, and those in *tail*, narrower ones, may lie in
-    the end of the destination, which may be any of the pieces as long as itself that those in *pieces* consist of; any
-    other overlap is a fault, but for the sources in *overlap_free*.
+    *writes*, *reads* and *updates* give each operand's extent in elements. The sources in *in_place* (True:
+    all) may start exactly at the destination. The sources in *whole* may do so if they end there too. The
+    narrower sources in *tail* may lie at the end of the destination. The destination may be one of the equal
+    pieces of a source in *pieces*. The sources in *overlap_free* may overlap in any way; any other overlap is
+    a fault.
     """
 
     spelling: str
     writes: Mapping[str, str] | None = None
     reads: Mapping[str, str] | None = None
     updates: Mapping[str, str] | None = None
-    dtypes: tuple[DType, ...] | Mapping[str, tuple[DType, ...]] = FLOATS  # of all operands, or of each
-    dtypes_2xx: tuple[DType, ...] | None = None  # those that MLU2xx knows; all but bfloat16 without it
+    dtypes: tuple[DType, ...] | Mapping[str, tuple[DType, ...]] = FLOATS  # of all operands, or by operand
+    dtypes_2xx: tuple[DType, ...] | None = None  # types on MLU2xx; default: all but bfloat16
     spaces: Mapping[str, tuple[Space, ...]] | None = None
-    same: bool | tuple[str, ...] = True  # the operands that share one dtype; all of them
+    same: bool | tuple[str, ...] = True  # the operands that share one dtype; True: all
     in_place: tuple[str, ...] | bool = True
     whole: tuple[str, ...] = ()
     tail: tuple[str, ...] = ()
     pieces: tuple[str, ...] = ()
     overlap_free: tuple[str, ...] = ()
-    partial: tuple[str, ...] = ()  # operands that are written as far as the data say
-    steps: Mapping[str, str] | None = None  # operands that are written only every so many elements
-    # Operands that are repeated where a call gives strides.
+    partial: tuple[str, ...] = ()  # operands whose written size depends on the data
+    steps: Mapping[str, str] | None = None  # operands of which only every n-th element is written
+    # Operands that repeat if a call passes strides.
     strides: Mapping[str, tuple[tuple[str, str], ...]] | None = None
-    # Untyped pointers: the value, or the name of a dtype, that says their type.
+    # Untyped pointers, with the scalar or the dtype name that decides their type.
     void: Mapping[str, str] | None = None
     rules: tuple[OperandRule, ...] = ()
     pipe: Pipe = Pipe.VECTOR
     flow: Flow = Flow.LANEWISE
     cost: Cost | None = None
-    since: int = 0  # of ``__BANG_ARCH__``, as is *not_on*
+    since: int = 0  # a ``__BANG_ARCH__``, as in *not_on*
     not_on: tuple[int, ...] = ()
     memory_core: bool = False
     atomic: bool = False
     control: bool = False
-    form: str = "dense"  # "strided": the operands in *strides* always have some
+    form: str = "dense"  # "strided": the operands in *strides* always have strides
     certainty: str = "C"  # C certain, D derived, I inferred, U unknown with a default chosen
     source: str = ""
-    # What MLU2xx wants at 64-byte addresses, in multiples of 128 bytes.
+    # Operands that MLU2xx requires at 64-byte addresses, in multiples of 128 bytes.
     aligned: tuple[str, ...] | bool = True
     approximation: Approximation | None = None
     overload: tuple[str, str] | None = None
-    # Types of C that no annotation of a parameter says.
+    # C types that cannot be derived from the annotation of a parameter.
     c: Mapping[str, str | tuple[str, ...]] | None = None
     elements: tuple[DType, ...] = ()  # for a row without operands
-    offsets: Offsets | None = None  # for a row with an operand whose place depends on data
+    offsets: Offsets | None = None  # for a row with an operand whose address depends on data
     native: Any = ""
-    passes: Passes = Passes.ONE  # what a line costs the vector unit
+    passes: Passes = Passes.ONE  # the cost of a line on the vector unit
 
     def __call__(self, body: Callable[..., Any]) -> Intrinsic:
         """Return the row whose effect is *body*."""
@@ -554,7 +560,7 @@ class RowDeclaration:
             access, extent = extents[name]
             types = self.dtypes if isinstance(self.dtypes, tuple) else self.dtypes[name]
             listed = self.dtypes_2xx
-            # No 2xx has bfloat16: the driver lists a rate for it from 3xx on.
+            # No 2xx has bfloat16: the driver lists a rate for it only from 3xx on.
             old = tuple(d for d in types if d is not bfloat16 and (listed is None or d in listed))
             where = (self.spaces or {}).get(name, (NRAM,))
             step, rows = (self.steps or {}).get(name, ONE), (self.strides or {}).get(name, ())
@@ -564,22 +570,22 @@ class RowDeclaration:
         return operands
 
 
-# The columns that a row has as its declaration gives them.
+# The columns that are copied unchanged from the declaration.
 _AS_GIVEN = (
     "spelling", "pipe", "flow", "rules", "since", "not_on", "memory_core", "atomic", "control", "form", "certainty", "source",
     "approximation", "overload", "elements", "offsets", "native", "passes",
 )  # fmt: skip
 
-intrinsic = RowDeclaration  # as files of rows write it: ``@intrinsic("__bang_add", ...)``
+intrinsic = RowDeclaration  # name for files of rows: ``@intrinsic("__bang_add", ...)``
 
 
 def alias(spelling: str, row: Intrinsic) -> Intrinsic:
-    """Return an older spelling of *row*."""
+    """Return *row* with an older spelling."""
     return evolve(row, spelling=spelling, doc=f"{row.doc}\n\nThe older spelling of ``{row.spelling}``.")
 
 
 def _default_cost(operands: Mapping[str, Operand]) -> Cost | None:
-    """Return the work of the first source, or of the destination where there is no source."""
+    """Return the default cost: the elements of the first source, or of the destination if there is no source."""
     for operand in operands.values():
         if operand.access == "read":
             return Cost(operand.extent, operand.name)
@@ -589,7 +595,7 @@ def _default_cost(operands: Mapping[str, Operand]) -> Cost | None:
 def _overlap(
     operands: Mapping[str, Operand], in_place: tuple[str, ...] | bool, other: Mapping[str, tuple[str, ...]]
 ) -> Mapping[str, str]:
-    """Say for each source that could meet a destination: "exact" (may start there), "disjoint" or one of *other*."""
+    """Return, for each source that could overlap a destination, "exact" (may start there), "disjoint" or one of *other*."""
     words = {name: how for how, names in other.items() for name in names}
     exact = tuple(operands) if in_place is True else (in_place or ())
     targets = {space for o in operands.values() if o.access != "read" for space in o.spaces}
@@ -601,11 +607,11 @@ def _overlap(
     return MappingProxyType(overlaps)
 
 
-# -- the rules that rows can demand; each says in one sentence what is wrong and what is legal ---------
+# -- rules for rows; each has one sentence that says what is wrong, and the legal range ----------------
 
 
 def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()) -> OperandRule:
-    """*name* must be a multiple of *divisor* (a number or a parameter)."""
+    """Return the rule that *name* must be a multiple of *divisor* (a number or a parameter)."""
     shown = f"{divisor} ({{{divisor}}})" if isinstance(divisor, str) else str(divisor)
     return OperandRule(
         # Another rule reports a divisor of 0; this one must not divide by it.
@@ -619,7 +625,7 @@ def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()
 
 
 def between(name: str, low: int, high: int, generations: tuple[int, ...] = ()) -> OperandRule:
-    """*name* must lie in [low, high]."""
+    """Return the rule that *name* must lie in [low, high]."""
     return OperandRule(
         f"not {low} <= {name} <= {high}",
         f"{name} = {{{name}}} is out of range",
@@ -629,22 +635,23 @@ def between(name: str, low: int, high: int, generations: tuple[int, ...] = ()) -
 
 
 def at_least(name: str, low: int) -> OperandRule:
-    """*name* must be *low* or more."""
+    """Return the rule that *name* must be *low* or more."""
     return OperandRule(f"{name} < {low}", f"{name} = {{{name}}} is too small", f"{low} or more")
 
 
-demand = OperandRule  # any other rule: an expression that is true where it is broken, its sentence, and what is legal
+# Any other rule: the condition under which it is broken, its sentence, and the legal values.
+demand = OperandRule
 
 
 def not_in_memory(value: object) -> tuple[str, str | None]:
-    """Return how a sentence shows *value*, which should be a pointer into memory, and what to do instead, where that is known."""
-    # Pointers of C that lead to no memory say so themselves; they are declared above this room.
+    """Return how a message shows *value*, which should be a pointer into memory, and what to do instead, if that is known."""
+    # C pointers that lead to no memory bring their own text; their class belongs to a higher layer.
     why, instead = getattr(value, "outside", (", which is not a pointer", None))
     return f"{value!r:.80}{why}", instead
 
 
 def number(value: Any, dtype: DType) -> Any:
-    """*value* as a number of *dtype*, as C passes an argument."""
+    """Return *value* as a number of *dtype*, converted as C converts an argument."""
     try:
         if isinstance(value, (int, float, np.generic)):
             return dtype.dtype.type(value)
@@ -655,9 +662,11 @@ def number(value: Any, dtype: DType) -> Any:
 
 # -- the regular families: rows with one NumPy function and one line of documentation each ------------
 
-# The body of such a row is a ufunc, which the door calls without a frame in between; a function gives the parameters.
+# The body of such a row is a ufunc, which the door calls without another frame; a function gives the
+# parameters.
 
-# NumPy casts their bools piece by piece into out=: 64 floats take 1.7 us, and 1.1 us as an assignment.
+# NumPy casts the bools of predicates piece by piece into out=: 64 floats take 1.7 us, but 1.1 us by
+# assignment.
 PREDICATES = (
     np.equal,
     np.not_equal,
@@ -680,9 +689,9 @@ def _of_ufunc(
     dtypes: tuple[DType, ...] = FLOATS,
     **properties: Any,
 ) -> Intrinsic:
-    """Declare the row with the parameters of *shape*, whose body is *ufunc*, called the cheapest way that NumPy allows.
+    """Declare a row with the parameters of *shape* and the body *ufunc*, called in the fastest way that NumPy allows.
 
-    The truth value of a predicate is assigned, and so becomes 1 or 0 of the destination's type.
+    The result of a predicate is assigned, and so becomes 1 or 0 in the destination's type.
     """
     sources = [name for name in inspect.signature(shape).parameters if name.startswith("src")]
     row = intrinsic(
@@ -690,7 +699,7 @@ def _of_ufunc(
         writes={"dst": "elem_count"},
         reads=dict.fromkeys(sources, "elem_count"),
         dtypes=dtypes,
-        # What a row says of itself counts.
+        # Columns that the row declares itself take precedence.
         **{"source": "vendor declaration header, arithmetic"} | properties,
     )(shape)
     return evolve(row, body=ufunc, doc=doc, call=CallStyle.ASSIGN if ufunc in PREDICATES else CallStyle.INTO)
@@ -701,7 +710,7 @@ def _unary(dst: Tile, src: Tile, elem_count: int) -> None: ...
 def _with_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None: ...
 
 
-# Parameters: the spelling, the ufunc, the documentation, the element types, and what else the row says.
+# Parameters: spelling, ufunc, documentation, element types, and other columns of the row.
 binary = functools.partial(_of_ufunc, _binary)
 unary = functools.partial(_of_ufunc, _unary)
 with_scalar = functools.partial(

@@ -1,29 +1,29 @@
-"""Maximum and minimum, of -0 and +0 too, the same wherever they run."""
+"""Maximum and minimum, with the same results for -0, +0 and NaN on every host."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-# NumPy leaves the sign of a zero to the vector unit, so that it differs between processors, element types and the
-# places of one array.  Here -0 is below +0, as IEEE 754-2019 has it; that the device does so is inferred.
-# Given a signalling NaN and a float, the vector unit takes the float, the C library the NaN; NumPy asks the library about
-# the last elements of an array, and on aarch64 about all.  Here a NaN of any kind loses, as it does for halves and bfloat16.
+# In NumPy the sign of a zero result differs between processors, element types and positions in one array.
+# Here -0 is below +0, as in IEEE 754-2019; that the device does the same is inferred. Of a signalling NaN and
+# a float, vector code returns the float and the C library the NaN; NumPy uses the library for the last
+# elements of an array, and on aarch64 for all. Here every NaN loses, as for halves and bfloat16.
 
 ZEROS = "-0 is below +0 (inferred)."
-"""What the pages of these rows say."""
+"""The sentence on zeros in the pages of these rows."""
 _SINGLE = np.dtype(np.float32)
 _QUIET = np.uint32(1 << 22)
 
 
 def _quiet(numbers: Any) -> Any:
-    """*numbers*, floats, with the bit set in each NaN that makes it a quiet one."""
+    """Return the floats *numbers* with every signalling NaN made quiet."""
     bits = np.asarray(numbers, _SINGLE).view(np.uint32)
     return np.where(np.isnan(numbers), bits | _QUIET, bits).view(_SINGLE)
 
 
 def _extreme(choose: np.ufunc, ties: np.ufunc, doc: str) -> Callable[..., Any]:
-    """*choose* with the sign of zeros by *ties*, which joins the bits of equal numbers; *fmax* and *fmin* say that NaN loses."""
+    """Return *choose* with a defined sign of zero: *ties* joins the bits of equal numbers. With fmax and fmin a NaN loses."""
     loses = choose in (np.fmax, np.fmin)
 
     def extreme(a: Any, b: Any, out: Any = None) -> Any:
@@ -35,7 +35,7 @@ def _extreme(choose: np.ufunc, ties: np.ufunc, doc: str) -> Callable[..., Any]:
             return choose(a, b, out=out)
         dtype = np.result_type(a, b)
         word = np.dtype(f"u{dtype.itemsize}")
-        # Equal floats differ in their bits only as +0 and -0: `and` gives -0 of two, `or` of one.
+        # Equal floats differ in their bits only as +0 and -0: `and` gives -0 of a pair of -0, `or` of one -0.
         joined = ties(np.asarray(a, dtype).view(word), np.asarray(b, dtype).view(word))
         chosen = np.asarray(choose(a, b, out=out))
         np.copyto(chosen.view(word), joined, where=equal)

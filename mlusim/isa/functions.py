@@ -1,8 +1,8 @@
 """Elementwise functions: reciprocals, powers, logarithms, roots, sine, rounding, activations.
 
-The hardware computes them to some units in the last place, the ``active_*`` rows from tables with
-relative errors up to some per cent.  Here every one is the function itself, rounded to the type, so a
-kernel that passes here may still owe its accuracy on the board to the argument ranges given below.
+The hardware computes them with errors of some units in the last place, the ``active_*`` rows from tables with
+relative errors of up to some per cent. The simulator computes the exact function, rounded to the type. So the
+accuracy of a kernel on the board may still depend on the argument ranges given below.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ bang_log2 = unary(
     FLOAT,
     **_LATE,
 )
-# By the vendor's older header it is the binary logarithm, whatever its name says.
+# According to the vendor's older header it is the binary logarithm, in spite of its name.
 bang_log = alias("__bang_log", bang_log2)
 bang_sqrt = unary(
     "__bang_sqrt",
@@ -76,7 +76,7 @@ def bang_round(dst: Tile, src: Tile, elem_count: int) -> None:
     The old manual wants *dst* apart from *src*; vendor kernels use it in place.
     """
     whole = np.trunc(src)
-    # np.round goes to even at ties; C, and the hardware as kernels take it, away from zero.
+    # np.round rounds ties to even; C, and the hardware as kernels use it, rounds them away from zero.
     step = np.copysign(np.abs(src - whole) >= 0.5, src).astype(src.dtype)
     np.add(whole, step, out=dst)
 
@@ -99,8 +99,8 @@ def bang_rsqrt(dst: Tile, src: Tile, elem_count: int) -> None:
 
     Half is taken too, as newer toolkits do (inferred).
     """
-    # In double, so that the result is rounded once, as that of one instruction is.
-    # Infinity for 0, without a warning: the scheduler sets NumPy so.
+    # In double, so that the result is rounded once, as by one instruction. Infinity for 0 gives no warning:
+    # the scheduler configures NumPy so.
     dst[...] = 1 / np.sqrt(src.astype(np.float64))
 
 
@@ -122,7 +122,7 @@ def _table(
     dtypes: tuple[DType, ...] = BOTH,
     **properties: Any,
 ) -> Intrinsic:
-    """``(dst, src, elem_count)``: a function by a table of the hardware whose error is not published."""
+    """``(dst, src, elem_count)``: a function from a table of the hardware whose error is not published."""
     return unary(
         spelling,
         function,
@@ -194,7 +194,7 @@ bang_active_sign = unary(
 
 def _exponential(src: Tile) -> Any:
     if src.itemsize == 2:
-        # The floors are those of the header's comments: 2**-24 is the smallest half.
+        # The floors are in the header's comments: 2**-24 is the smallest half.
         return np.where(src < -7.75, src.dtype.type(2.0**-24), np.exp(src))
     return np.exp(np.maximum(src, src.dtype.type(-15)))
 
@@ -249,7 +249,7 @@ def bang_active_sigmoid(dst: Tile, src: Tile, elem_count: int) -> None:
     Half is within 1e-2, as hstu_mask_var_len_fwd and lstm_cell_forward show, kernels accepted on MLU370.  bfloat16 is taken too,
     as public kernels for MLU590 do (inferred).
     """
-    # In double: rounded once, and e ** -x of a half below -11 would be infinity.
+    # In double: the result is rounded once, and e ** -x of a half below -11 would be infinity in half.
     sigmoid = 1 / (1 + np.exp(-src.astype(np.float64)))
     dst[...] = np.where(src < -7.75, 0, np.where(src > 7.75, 1, sigmoid))
 
@@ -282,7 +282,7 @@ def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
 
     Half follows this form within 1e-2, as MinGPTNewGelu shows, a kernel accepted on MLU370; for float it is inferred.
     """
-    x = src.astype(np.float64)  # in double, so that the steps of the formula round once, at the end
+    x = src.astype(np.float64)  # in double, so that only the final result is rounded
     dst[...] = x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 

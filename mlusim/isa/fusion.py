@@ -1,4 +1,4 @@
-"""Two operations in one instruction."""
+"""Fusions: two operations in one instruction."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from mlusim.isa.rounding import odd_sum, to_nearest
 
 FUSION_FMA, FUSION_FMS, FUSION_FAM, FUSION_FSM, FUSION_FAA, FUSION_FAS, FUSION_FSS, FUSION_FSA = range(8)
 
-# The bits of a float64 that lie below the one after the last of the type: all zero at a tie.
+# The bits of a float64 below the first bit that the type drops: all zero at a tie.
 BELOW_TIE: Mapping[str, Tile] = {
     name: np.array((1 << bits) - 1) for name, bits in (("float16", 41), ("bfloat16", 44), ("float32", 28))
 }
@@ -20,14 +20,14 @@ BELOW_TIE: Mapping[str, Tile] = {
 def fused(a: Tile, b: Tile, c: Tile, dtype: np.dtype[Any]) -> Any:
     """``a * b + c`` rounded once to *dtype*; the operands are of *dtype* or of float64.
 
-    The product is exact in float64.  The sum may not be; where rounding it first could change the
-    result, that is where it lies halfway between two numbers of *dtype*, it is rounded to odd.
+    The product is exact in float64, but the sum may not be. Where the sum lies halfway between two numbers of
+    *dtype*, so that a second rounding could change the result, it is rounded to odd.
     """
     product = np.multiply(a, b, dtype=np.float64)
     wide = np.asarray(c).astype(np.float64)
     total = np.add(product, wide)
     low = np.bitwise_and(total.view(np.int64), BELOW_TIE[dtype.name])
-    # Where no sum can be a tie, the passes of `odd_sum` are saved.
+    # If no sum can be a tie, skip the passes of `odd_sum`.
     if np.count_nonzero(low) != low.size:
         total = odd_sum(product, wide, total)
     return to_nearest(total, dtype)

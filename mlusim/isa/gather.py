@@ -1,8 +1,8 @@
-"""Gather and scatter: pieces at places that a vector of byte offsets gives.
+"""Gather and scatter: copies of pieces at the byte offsets in a vector.
 
-All of these are inferred from how vendor kernels for arch 592 use them.  *offset* holds *count* uint32
-byte offsets in NRAM, which are read when the instruction is issued, by ``__gather`` behind the copies before it on its
-pipe; a bit of *bitmask* that is 0 leaves its piece out: ``bitmask[i / 8] >> i % 8 & 1``.  *stride* is in bytes.
+All of these are inferred from how vendor kernels for arch 592 use them. *offset* holds *count* uint32 byte
+offsets in NRAM, which are read when the instruction is issued; ``__gather`` first waits for earlier copies on
+its pipe. A 0 bit of *bitmask* skips its piece: ``bitmask[i / 8] >> i % 8 & 1``. *stride* is in bytes.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def _row(
         since=since,
         aligned=False,
         certainty=certainty,
-        # Without a mask, and with one.
+        # Without and with a mask.
         c={"offset": "const unsigned int *", "rest": (_PLAIN, f"const void *bitmask, {_PLAIN}")},
         source="vendor operator kernels, gather",
     )
@@ -42,15 +42,15 @@ def _row(
 def gather(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """Gather and wait: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` for i below *count*, b below *size*.
 
-    ``(dst, src, offset, size, direction, stride, count)`` or
-    ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``.
-    MLU370 has it, as kernels that were accepted there show; of the others of this page that is not known.
+    ``(dst, src, offset, size, direction, stride, count)`` or ``(dst, src, offset, bitmask, size, direction,
+    stride, count)``; *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``. MLU370 has it, as kernels accepted there
+    show; for the other rows of this page that is unknown.
     """
 
 
 @_row("__gather_async", _STARTS_TO_GATHER)
 def gather_async(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
-    """Start a gather like ``__gather`` and go on; it is done after the sync that waits for its pipe.
+    """Start a gather like ``__gather`` and continue; it is complete after the sync that waits for its pipe.
 
     ``(dst, src, offset, size, direction, stride, count)`` or
     ``(dst, src, offset, bitmask, size, direction, stride, count)``.
@@ -70,9 +70,9 @@ def scatter(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
 def scatter_async(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """Start to scatter: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]``, in the order of i.
 
-    ``(dst, src, offset, size, direction, stride, count)`` or
-    ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``NRAM2GDRAM`` or
-    ``NRAM2NRAM``.  It is done after the sync that waits for its pipe.
+    ``(dst, src, offset, size, direction, stride, count)`` or ``(dst, src, offset, bitmask, size, direction,
+    stride, count)``; *direction* is ``NRAM2GDRAM`` or ``NRAM2NRAM``. It is complete after the sync that waits
+    for its pipe.
     """
 
 
@@ -82,8 +82,8 @@ def bang_gather_async(
 ) -> None:
     """Start a gather to NRAM: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` where bit i is set.
 
-    *src* is in NRAM, and it is done after a sync that waits for the move-DMA; or in GDRAM, and it is done after one
-    that waits for the IO-DMA, as the vendor's attention kernels for arch 592 have it.
+    With *src* in NRAM it is complete after a sync that waits for the move-DMA; with *src* in GDRAM, after a
+    sync that waits for the IO-DMA, as in the vendor's attention kernels for arch 592.
     """
 
 
@@ -96,10 +96,10 @@ def bang_gather_async(
     source="vendor operator kernels, gather",
 )
 def extension(dst: Tile, src: Tile, repeats: Tile, size: int, direction: Direction, count: int) -> None:
-    """Repeat pieces, in order with vectors: piece i of *size* bytes of *src* ``repeats[i]`` times, one behind the other.
+    """Repeat pieces, in order with vectors: write piece i of *size* bytes of *src* ``repeats[i]`` times in a row.
 
-    ``dst = [src[i] for i in range(count) for _ in range(repeats[i])]``; *repeats* are *count* bytes, 0 leaves a
-    piece out; *direction* is ``NRAM2NRAM`` (the one vendor kernel that has it).
+    ``dst = [src[i] for i in range(count) for _ in range(repeats[i])]``; *repeats* has *count* bytes, and 0
+    skips a piece; *direction* is ``NRAM2NRAM``, as in the only vendor kernel that uses it.
     """
 
 
@@ -118,5 +118,5 @@ def mlisa_gather_vector(dst: Tile, src: Tile, offset: Tile, size: int, count: in
     """Gather inside NRAM in order with vectors: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]``.
 
     The instruction ``gather.vector.nram.nram.nram.u32 [dst], [src], [offset], size, count, stride`` of inline
-    assembly.  That it waits for the vectors before it, and those behind for it, is inferred.
+    assembly. That it is in order with vector instructions before and after it is inferred.
     """

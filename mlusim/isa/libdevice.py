@@ -1,4 +1,4 @@
-"""The functions of the device library; of the vector ones the count comes first."""
+"""The functions of the device library; vector functions have the count as first parameter."""
 
 from collections.abc import Callable
 from typing import Any
@@ -100,11 +100,11 @@ def _function(
     returned: DType | None = None,
     native: str = "",
 ) -> Intrinsic:
-    """Declare a function of one number; with *native*, its C, one that only public kernels show."""
+    """Declare a function of one number; with *native*, its C text, for functions known from public kernels only."""
     result = returned or dtype
 
     def body(value: Any) -> Any:
-        # In double and rounded once: the table of the vendor's library is not published.
+        # In double and rounded once: the tables of the vendor's library are not published.
         return result.dtype.type(function(np.float64(number(value, dtype))))
 
     body.__doc__ = doc

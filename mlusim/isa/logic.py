@@ -1,7 +1,7 @@
-"""Logical operations (anything but zero is true) and bitwise ones (on bits).
+"""Logical operations (any value but zero is true) and bitwise operations.
 
-Of the floats -0.0 is false and NaN is true (inferred).  The bitwise rows count elements of the type
-that the pointers have: cast to ``int8`` and give bytes to mask floats, which also kills NaN and infinity.
+For floats, -0.0 is false and NaN is true (inferred). The bitwise rows count elements of the pointers' type.
+To mask floats, cast to ``int8`` and count bytes; a mask also clears NaN and infinity.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from mlusim.isa.declare import (
     with_scalar,
 )
 
-BYTES = (int8, uint8)  # all that MLU2xx has bitwise rows for
+BYTES = (int8, uint8)  # MLU2xx has bitwise rows for bytes only
 
 SOURCE = "vendor declaration header, logic"
 
@@ -63,7 +63,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:
             ufunc(src0, src1, out=dst)
         else:
             word = f"u{dst.itemsize}"
-            # NumPy has no bitwise operation of floats.
+            # NumPy has no bitwise operation for floats.
             ufunc(src0.view(word), src1.view(word), out=dst.view(word))
 
     body.__doc__ = f"Bitwise {formula}; floats by their bits (inferred)."
@@ -98,7 +98,7 @@ bang_bnot = unary(
 def bang_band_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None:
     """Bitwise and with a scalar: ``dst[i] = src[i] & value``; floats by the bits of both."""
     word = np.dtype(f"u{dst.itemsize}")
-    # A mask of all ones keeps the number, and 0 makes +0 even of a NaN.
+    # A mask of all ones keeps the number; 0 gives +0, even for a NaN.
     np.bitwise_and(src.view(word), value.view(word), out=dst.view(word))
 
 

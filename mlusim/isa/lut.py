@@ -1,4 +1,4 @@
-"""Rows of table look-up."""
+"""Table look-up: each element is an index into a table."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uin
 from mlusim.isa.declare import Flow, Intrinsic, Refused, Tile, demand, intrinsic, multiple_of
 
 ENTRIES = (half, bfloat16, float32, int16, int32)
-_AS_WIDE = demand(  # for rows of several widths: of one, the types see to it
+_AS_WIDE = demand(  # for rows of several widths; a row of one width is checked by its types
     "sizeof(src) != sizeof(dst)",
     "src and dst have elements of different width",
     "an unsigned src as wide as dst: uint16 for half and int16, uint32 for float and int32",
@@ -22,7 +22,7 @@ _DOC = (
 
 
 def _refuse_beyond(src: Tile, ones: Tile, table_length: int) -> None:
-    """Refuse an index behind the end of the table; indices whose bits are all ones, marked in *ones*, are let through."""
+    """Refuse an index beyond the end of the table, except an index of all ones (marked in *ones*)."""
     beyond = np.flatnonzero((src >= table_length) & ~ones)
     if beyond.size:
         at = int(beyond[0])
@@ -36,7 +36,7 @@ def _refuse_beyond(src: Tile, ones: Tile, table_length: int) -> None:
 def _look_up(
     spelling: str, bits: tuple[int, ...], more: str = "", indices: tuple[DType, ...] = (uint16, uint32)
 ) -> Intrinsic:
-    """``(dst, src, table, elem_count, table_length)`` for elements of some widths."""
+    """``(dst, src, table, elem_count, table_length)`` for elements of the widths *bits*."""
     entries = tuple(d for d in ENTRIES if 8 * d.size in bits)
     words = {d.size: np.dtype(f"u{d.size}") for d in indices}
 
@@ -60,7 +60,7 @@ def _look_up(
         in_place=("src",),
         rules=(multiple_of("table_length", 64), _AS_WIDE)[: 1 + (len(bits) > 1)],
         flow=Flow.MIXING,
-        native=(  # all indices first: dst may be src, and Python starts with nothing stored
+        native=(  # checks all indices first: dst may be src, and Python's body stores nothing before a fault
             "for (int64_t i = 0; i < elem_count; i++) if ((uint64_t)src[i] >= (uint64_t)table_length) SLOW;\n"
             "  for (int64_t i = 0; i < elem_count; i++) dst[i] = table[src[i]];"
         ),

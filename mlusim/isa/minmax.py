@@ -7,7 +7,7 @@ from mlusim.arch.dtypes import float32, half, int32
 from mlusim.isa.declare import FLOATS, Intrinsic, binary, with_scalar
 from mlusim.isa.extremes import ZEROS, maximum, minimum, nan_maximum, nan_minimum
 
-_ORDERED: dict[str, Any] = {"dtypes": (*FLOATS, int32), "dtypes_2xx": FLOATS}  # MLU2xx orders floats only
+_ORDERED: dict[str, Any] = {"dtypes": (*FLOATS, int32), "dtypes_2xx": FLOATS}  # MLU2xx compares floats only
 _NUMBER = f"A NaN loses against a number (inferred); {ZEROS}"
 _NAN = f"A NaN in either source is the result; {ZEROS}"
 

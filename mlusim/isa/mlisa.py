@@ -1,8 +1,8 @@
-"""Instructions of inline assembly: those that vendor kernels write as text, each with its operands as a call.
+"""Instructions of inline assembly that occur in vendor kernels; each is a row that is called with its operands.
 
-All of these are inferred from how the kernels use them; `assembly_calls` reads the text of a statement.  A fused
-instruction applies up to five operations to each lane, one after the other, each rounded to the element type;
-``bang::experimental::fusor`` is the same in C++.
+All of these are inferred from how the kernels use them; `assembly_calls` parses the text of a statement. A
+fused instruction applies up to five operations to each lane, one after the other, each rounded to the element
+type; ``bang::experimental::fusor`` is the same in C++.
 """
 
 import inspect
@@ -19,7 +19,7 @@ from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow, FuseOp, Intrinsic, Refused, Tile, TileOrValue, Unsigned, Value, intrinsic
 from mlusim.isa.extremes import ZEROS, maximum, minimum
 
-MOST = 5  # operations of one fused instruction, as many as any kernel has and one more
+MOST = 5  # operations of one fused instruction, one more than in any vendor kernel
 _SINCE: dict[str, Any] = {
     "since": 372,
     "certainty": "I",
@@ -45,7 +45,7 @@ OF_INTEGERS: Mapping[str, Operation] = {"and": np.bitwise_and, "or": np.bitwise_
 OF_FLOATS: Mapping[str, Operation] = {
     "div": np.divide,
     "sqrt": lambda x, _: np.sqrt(x),
-    # In double: rounded once, as of one instruction.
+    # In double: rounded once, as by one instruction.
     "rsqrt": lambda x, _: (1 / np.sqrt(x.astype(np.float64))).astype(x.dtype),
     "abs": lambda x, _: np.absolute(x),
 }
@@ -149,10 +149,10 @@ def mlisa_findlast1(value: Any) -> Unsigned:
     return bits.bit_length() - 1 if bits else 0xFFFF_FFFF
 
 
-# -- the text of a statement -----------------------------------------------------------------------
+# -- parsing the text of an assembly statement --------------------------------------------------------
 
-# ``%[name]`` and ``%0`` stand for operands of the statement, a bracket for memory behind one.  The suffix of a mnemonic
-# says the element type, which a pointer operand is cast to.
+# ``%[name]`` and ``%0`` stand for operands of the statement; brackets mean the memory at such a pointer. The
+# suffix of a mnemonic is the element type to which a pointer operand is cast.
 
 TYPES: Mapping[str, DType] = {
     "f32": float32,
@@ -166,7 +166,7 @@ TYPES: Mapping[str, DType] = {
 
 @frozen
 class Reference:
-    """An operand of the statement: its name or number, and the element type that it is cast to if it is memory."""
+    """An operand of the statement: its name or number, and for memory the element type to which it is cast."""
 
     name: str
     dtype: DType | None = None
@@ -178,7 +178,7 @@ Argument = Reference | int | float | str
 
 @frozen
 class AssemblyCall:
-    """A call of the row called ``row``; ``result`` is the operand of the statement that takes what it returns."""
+    """A call of the row called ``row``; ``result`` is the operand of the statement that receives the result."""
 
     row: str
     arguments: tuple[Argument, ...] = ()
@@ -186,16 +186,16 @@ class AssemblyCall:
 
 
 def assembly_calls(text: str) -> tuple[AssemblyCall, ...]:
-    """Return the calls that the instructions of *text* are, in order.
+    """Return the calls to which the instructions of *text* translate, in order.
 
-    Raises `UsageError` for an instruction that is not known here, or whose operands are others.
+    Raises `UsageError` for an unknown instruction or unexpected operands.
     """
     statements = (part.strip() for part in re.split(r"[;\n]", re.sub(r"//[^\n]*|/\*.*?\*/", "", text)))
     return tuple(_call(part) for part in _joined(statements))
 
 
 def _joined(statements: Iterable[str]) -> list[str]:
-    """Return the statements without the empty ones; a line that ends with a comma goes on in the next."""
+    """Return the non-empty statements; a line that ends with a comma continues on the next line."""
     joined: list[str] = []
     for part in statements:
         if joined and joined[-1].endswith(","):
@@ -207,13 +207,14 @@ def _joined(statements: Iterable[str]) -> list[str]:
 
 def _call(text: str) -> AssemblyCall:
     mnemonic, _, rest = text.partition(" ")
-    # The steps of `fuse` have their operands in parentheses, with commas of their own.
+    # The steps of `fuse` have operands in parentheses, which contain commas too.
     operands = [part.strip() for part in re.split(r",(?![^(]*\))", rest) if part.strip()]
     for instruction, read in INSTRUCTIONS.items():
         if mnemonic == instruction or mnemonic.startswith(f"{instruction}."):
             try:
-                return read(mnemonic[len(instruction) :].lstrip("."), operands)  # what is left is the type
-            # The readers below unpack operands without looking first; what does not unpack is another instruction.
+                return read(mnemonic[len(instruction) :].lstrip("."), operands)  # the rest is the type
+            # The readers below unpack operands without a check; if unpacking fails, the instruction has other
+            # operands.
             except (KeyError, IndexError, ValueError):
                 raise UsageError(
                     f"`{text}` has other operands or another type than the `{instruction}` that is known"
@@ -224,14 +225,14 @@ def _call(text: str) -> AssemblyCall:
 
 
 def _argument(text: str, dtype: DType | None = None) -> Argument:
-    """Parse one operand: memory, a register or a number."""
+    """Parse one operand: a memory operand, a register or a number."""
     memory = re.fullmatch(r"\[\s*%\[?(\w+)\]?\s*\]", text)
     if memory:
         return Reference(memory[1], dtype, memory=True)
     register = re.fullmatch(r"%\[?(\w+)\]?", text)
     if register:
         return Reference(register[1])
-    # 0xE is a whole number although it has an E.
+    # 0xE is an integer although it contains an E.
     return float(text) if re.search(r"[.eE]", text) and not text.startswith("0x") else int(text, 0)
 
 

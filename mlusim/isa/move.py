@@ -1,4 +1,4 @@
-"""Rows of copies and fills."""
+"""Copies between memories, and fills of a memory."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from mlusim.arch.dtypes import DType, float32, half, int16, int32
 from mlusim.isa.declare import ANY, Intrinsic, Tile, Value, between, intrinsic, multiple_of
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Direction, Space
 
-# Three dimensions of one side; the header has those of dst in front of those of src.
+# The third dimension of one side; in the header the parameters of dst come before those of src.
 _SIDE = "int {0}_stride0, int {0}_segnum1, int {0}_stride1, int {0}_segnum2"
 _SHAPES = ("", "int dst_stride, int src_stride, int segnum", f"{_SIDE.format('dst')}, {_SIDE.format('src')}")
 _COPY_FORMS = {"shape": (*_SHAPES, *(f"{shape}, int cluster".lstrip(", ") for shape in _SHAPES))}
@@ -25,7 +25,7 @@ _COPY_FORMS = {"shape": (*_SHAPES, *(f"{shape}, int cluster".lstrip(", ") for sh
     aligned=False,
 )
 def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -> None:
-    """Copy and wait: *size* bytes a segment from *src* to *dst*, sizes and strides in bytes.
+    """Copy and wait: *size* bytes per segment from *src* to *dst*; sizes and strides are in bytes.
 
     1-D: ``(dst, src, size, direction)``.
     2-D: ``(dst, src, size, direction, dst_stride, src_stride, segments - 1)``.
@@ -33,7 +33,7 @@ def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -
     src_stride0, src_segments1 - 1, src_stride1, src_segments2 - 1)``: the inner index runs over
     segments1 with stride0, the outer one over segments2 with stride1.
     ``SRAM2SRAM`` takes the destination's cluster as one more argument.
-    *dst* is in front of *src*, exactly *src* or apart from it; rows may also be packed in place, so that no byte is
+    *dst* begins before *src*, exactly at *src*, or is apart from it; rows may also be packed in place if no byte is
     overwritten before it is read (inferred).
     """
     np.copyto(dst, src)
@@ -49,7 +49,7 @@ def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -
     aligned=False,
 )
 def memcpy_async(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -> None:
-    """Start a copy like ``__memcpy`` and go on; it is done after the sync that waits for its pipe.
+    """Start a copy like ``__memcpy`` and continue; it is complete after the sync that waits for its pipe.
 
     ``__sync_io`` waits for copies with a side in GDRAM or LDRAM, ``__sync_move`` for the others,
     ``__sync`` and every barrier for all.  Copies of one pipe complete in order.
@@ -156,8 +156,8 @@ def bang_write_zero(dst: Tile, elem_count: int) -> None:
 def nramset_async(dst: Tile, elem_count: int, value: Any, stride: int, segnum: int) -> None:
     """Start to fill NRAM: *elem_count* elements, ``segnum + 1`` times at distances of *stride* bytes.
 
-    ``dst[i] = value``; the type of the **value** says how wide an element is.  It is done after a sync
-    that waits for the move-DMA (inferred).
+    ``dst[i] = value``; the type of **value** is the element type. It is complete after a sync that waits for
+    the move-DMA (inferred).
     """
     dst.fill(value)
 
@@ -183,7 +183,7 @@ def bang_move(
 ) -> None:
     """Copy *size* bytes inside NRAM in the compute stream: ``dst.byte[i] = src.byte[i]``, in order with vectors.
 
-    With strides in bytes, ``segnum + 1`` pieces.  *dst* may be exactly *src*, to no effect.
+    With strides in bytes, ``segnum + 1`` pieces. *dst* may be exactly *src*, which has no effect.
     """
     dst[...] = src
 
@@ -214,7 +214,8 @@ def memcpy_nram_to_nram(
 ) -> None:
     """Copy inside NRAM in the compute stream: ``dst.byte[k * dst_stride + i] = src.byte[k * src_stride + i]``, k < *segnum*.
 
-    *segnum* is here **the number of pieces**, not one less.  An older form of ``__memcpy`` with strides.
+    Here *segnum* is **the number of pieces**, not the number minus one. An older form of ``__memcpy`` with
+    strides.
     """
     dst[...] = src
 
@@ -229,5 +230,5 @@ def memcpy_nram_to_nram(
     native="for (int64_t i = 0; i < elem_count; i++) dst[i] = (int32_t)i;",
 )
 def bang_incseq(dst: Tile, elem_count: int) -> None:
-    """Count up: ``dst[i] = i``; on architectures above 592 only, which no board of the catalogue has."""
+    """Count up: ``dst[i] = i``; on architectures above 592 only, of which the catalogue has no board."""
     dst[...] = np.arange(elem_count)

@@ -1,10 +1,10 @@
 """Pooling in HWC order: one number for each window and channel.
 
-Windows begin every *stride_h* rows and *stride_w* columns (**width first** among the arguments; without
-strides, windows lie side by side); rows and columns left over at the end are dropped.
+Windows begin every *stride_h* rows and *stride_w* columns (among the arguments **width comes first**; without
+strides, windows are adjacent); rows and columns left over at the end are dropped.
 
-The rows with indices have one more window where columns are left over at the right, which shrinks to them; an
-index is the place in the window, ``row of the window * kernel_width + column`` (both inferred).
+The instructions with indices have one more, smaller window if columns are left over at the right; an index is
+the position in the window, ``row of the window * kernel_width + column`` (both inferred).
 """
 
 import functools
@@ -34,16 +34,16 @@ _HIGH = "((height - kernel_height) // max(1, stride_h or kernel_height) + 1)"
 _WIDE = "((width - kernel_width) // max(1, stride_w or kernel_width) + 1)"
 _DILATED_HIGH = "((height - ((kernel_height - 1) * in_dh + 1)) // max(1, stride_h or kernel_height) + 1)"
 _DILATED_WIDE = "((width - ((kernel_width - 1) * in_dw + 1)) // max(1, stride_w or kernel_width) + 1)"
-# With a last window that shrinks, unless nothing is left for it.
+# With a smaller last window, unless no column is left for it.
 _WIDE_UP = (
     "min(-(-(width - kernel_width) // max(1, stride_w or kernel_width)) + 1, "
     "(width - 1) // max(1, stride_w or kernel_width) + 1)"
 )
 
 OVERLAP_ACC, OVERLAP_COVER = range(2)
-# Each window reads its pixels, line by line: a row of it whole where its pixels lie side by side, else the channels of each pixel (inferred:
-# 4,096 windows of 2 x 2 pixels of one channel, three apart, take 17 us on MLU370-X4, a cycle a pixel; a sum of 1,024 numbers of one channel takes
-# less than half as many cycles).
+# Each window reads its pixels line by line: a whole row of the window if its pixels are contiguous, else the
+# channels of each pixel (inferred: 4,096 windows of 2 x 2 pixels of one channel, three apart, take 17 us on
+# MLU370-X4, a cycle per pixel; a sum of 1,024 numbers of one channel takes less than half as many cycles).
 _ROW = "kernel_height * (PAD_UP(kernel_width * channel * sizeof(T), 128) // sizeof(T))"
 _APART = "kernel_height * kernel_width * (PAD_UP(channel * sizeof(T), 128) // sizeof(T))"
 _LINES = f"({_ROW} if in_dw == 1 else {_APART})"
@@ -117,13 +117,13 @@ BY_WINDOWS = frozenset(
         *("maxpool_index", "minpool_index", "maxpool_value_index"),
     )
 )
-"""Pools, whose each result is made of one window of *src*."""
+"""The pools whose results are each computed from one window of *src*."""
 
 
 def window_rows(sizes: Mapping[str, int], element: int, count: int) -> list[range]:
-    """Return the elements of *src* that make *element* of the *count* results of a pool: for each row of its window those of its columns.
+    """Return the elements of *src* behind result number *element* of a pool with *count* results, as one range per window row.
 
-    *sizes* are the integer arguments that were given, by name.
+    *sizes* has the integer arguments that were passed, by name.
     """
     channel, height, width = (sizes[name] for name in ("channel", "height", "width"))
     rows, columns = sizes["kernel_height"], sizes["kernel_width"]
@@ -132,7 +132,7 @@ def window_rows(sizes: Mapping[str, int], element: int, count: int) -> list[rang
     high = (height - (rows - 1) * below - 1) // down + 1
     pixel, lane = divmod(element, channel)
     y, x = divmod(pixel, count // (high * channel))
-    # The last window of the rows with indices shrinks to the columns that are there.
+    # The last window of a row with indices shrinks to the remaining columns.
     held = len(range(x * right, min(width, x * right + columns * beside), beside))
     step = beside * channel
     firsts = (((y * down + row * below) * width + x * right) * channel + lane for row in range(rows))
@@ -147,14 +147,14 @@ def _combined(
     dilations: tuple[int, int],
     mean: bool,
 ) -> Any:
-    """Return all windows at once: one element of each window after the other, row by row; pairs are height and width.
+    """Return the result of all windows at once, combining element by element, row by row; pairs are (height, width).
 
     Sums of half have two accumulators, see `TWO_SUMS`.
     """
     (high, wide), (down, right) = (
         (
             (size - (k - 1) * d - 1) // step + 1
-            # strict=False: the picture has channels, too.
+            # strict=False: the picture has channels too.
             for size, k, d, step in zip(picture.shape, kernel, dilations, steps, strict=False)
         ),
         steps,
@@ -243,11 +243,11 @@ def _largest(
     right: int,
     combine: Callable[[Tile, Tile], Tile] = maximum,
 ) -> tuple[Any, Any]:
-    """Return the largest number of each window, or what *combine* takes, and its place there; a NaN loses, and of equals the first is taken."""
+    """Return the largest number of each window (or the choice of *combine*) and its index there; NaN loses, the first of equals wins."""
     height, width, channel = picture.shape
     high = (height - kernel_height) // down + 1
     wide = min(-(-(width - kernel_width) // right) + 1, (width - 1) // right + 1)
-    # A NaN loses against every number, so that the last window shrinks to the columns that are there.
+    # A NaN loses against every number, so padding with NaN shrinks the last window to the remaining columns.
     room = np.full((height, (wide - 1) * right + kernel_width, channel), np.nan, picture.dtype)
     room[:, :width] = picture[:, : room.shape[1]]
     parts = np.stack(
@@ -258,7 +258,7 @@ def _largest(
         ]
     )
     best = functools.reduce(combine, parts)
-    return best, np.argmax(parts == best, axis=0)  # in a window of NaN no part equals the best one: place 0
+    return best, np.argmax(parts == best, axis=0)  # in a window of NaN no part equals the best: index 0
 
 
 @intrinsic(
@@ -294,7 +294,7 @@ def bang_maxpool_index(
     stride_w: int | None = None,
     stride_h: int | None = None,
 ) -> None:
-    """Find the largest of each window: ``dst[y][x][c]`` = its place in the window, of equals the first.
+    """Find the largest of each window: ``dst[y][x][c]`` = its index in the window, the first of equals.
 
     A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
     """
@@ -328,7 +328,7 @@ def bang_minpool_index(
     stride_w: int | None = None,
     stride_h: int | None = None,
 ) -> None:
-    """Find the smallest of each window: ``dst[y][x][c]`` = its place in the window, of equals the first.
+    """Find the smallest of each window: ``dst[y][x][c]`` = its index in the window, the first of equals.
 
     A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
     """
@@ -373,10 +373,10 @@ def bang_maxpool_value_index(
     out_dh: int | None = None,
     out_dw: int | None = None,
 ) -> None:
-    """Find the largest of each window and where it is: ``dst[y][x][c] = max of src[h][w][c]``, and its place.
+    """Find the largest of each window and where it is: ``dst[y][x][c] = max of src[h][w][c]``, and its index.
 
-    The places lie *value_index_stride* bytes behind *dst*, as uint32 of float and uint16 of half, of equals the
-    first.  *dst* may be exactly *src* where the stride is positive.
+    The indices begin *value_index_stride* bytes after *dst*, as uint32 for float and uint16 for half; the
+    first of equal numbers counts. *dst* may be exactly *src* if the stride is positive.
     """
     picture = src.reshape(height, width, channel)
     best, place = _largest(picture, kernel_height, kernel_width, stride_h, stride_w)
@@ -388,7 +388,7 @@ def bang_maxpool_value_index(
 def _places(
     index: Tile, picture: tuple[int, int, int], window: tuple[int, int], down: int, right: int
 ) -> tuple[Any, Any, Any]:
-    """Return the rows, columns and channels of the picture that the places in the windows of *index* mean."""
+    """Return the rows, columns and channels in the picture to which the window indices *index* point."""
     height, width, channel = picture
     rows, columns = window
     high = (height - rows) // down + 1
@@ -405,7 +405,7 @@ def _places(
 
 
 def _unpool(spelling: str, doc: str, indices: tuple[DType, ...], source: str, *, adds: bool) -> Intrinsic:
-    """``(dst, src, index, channel, height, width, kernel_height, kernel_width[, stride_w, stride_h])``: numbers go where *index* says."""
+    """``(dst, src, index, channel, height, width, kernel_height, kernel_width[, stride_w, stride_h])``: write numbers at *index*."""
 
     def body(
         dst: Tile,
@@ -424,7 +424,7 @@ def _unpool(spelling: str, doc: str, indices: tuple[DType, ...], source: str, *,
         dst[...] = 0
         picture = dst.reshape(height, width, channel)
         if adds:
-            np.add.at(picture, places, src)  # unlike += it adds at a place that comes twice
+            np.add.at(picture, places, src)  # unlike += it adds repeatedly at a repeated index
         else:
             picture[places] = src
 
@@ -489,11 +489,11 @@ def bang_avgpool_bp(
     stride_h: int,
     overlap: Overlap,
 ) -> None:
-    """Give each window's share back: ``dst[h][w][c] = sum of src[y][x][c] / (kernel_height * kernel_width)``.
+    """Distribute the gradient of each window: ``dst[h][w][c] = sum of src[y][x][c] / (kernel_height * kernel_width)``.
 
-    The sum is over the windows that hold (h, w), in their order; with *overlap* ``OVERLAP_ACC`` they add up, with
-    ``OVERLAP_COVER`` the last one stays.  What no window holds becomes 0.  The numbers of both names, and which
-    window covers the others, are unknown; these are the default chosen.
+    The sum is over the windows that hold (h, w), in order. With *overlap* ``OVERLAP_ACC`` they are added,
+    with ``OVERLAP_COVER`` the last one is stored. Elements in no window become 0. The values of both names,
+    and which window covers the others, are unknown; this is the default chosen.
     """
     if overlap not in (OVERLAP_ACC, OVERLAP_COVER):
         raise Refused(
@@ -503,7 +503,7 @@ def bang_avgpool_bp(
     shares = src.reshape(high, wide, channel) / src.dtype.type(kernel_height * kernel_width)
     dst[...] = 0
     picture = dst.reshape(height, width, channel)
-    for i in reversed(range(kernel_height)):  # so that the windows come in order at each place
+    for i in reversed(range(kernel_height)):  # so that at each element the windows come in order
         for j in reversed(range(kernel_width)):
             held = picture[i : i + high * stride_h : stride_h, j : j + wide * stride_w : stride_w][
                 :high, :wide

@@ -1,7 +1,7 @@
-"""The C prototypes of every row: what a C++ front end declares, and what the reference pages show.
+"""The C prototypes of every row, for C++ front ends and for the reference pages.
 
-A `Form` is one list of parameters with element types open, as a page shows it; its prototypes have them filled
-in, one for each choice.  Both follow from the row alone.
+A `Form` is one parameter list with open element types, as a page shows it; it has one prototype for each
+choice of these types. Both are derived from the row alone.
 """
 
 import functools
@@ -21,12 +21,10 @@ from mlusim.isa.vv import BYTES, ELEMENTS
 from mlusim.memory.space import DIRECTIONS
 
 LEAD = "T"
-ASSEMBLY = "__mlisa_"  # how rows begin that are instructions of inline assembly
-ANY_TYPE = "Offset"  # a template parameter: what may be of any integer type
-CHARS: Mapping[DType, tuple[str, str]] = {
-    int8: ("signed char", "char")
-}  # two types in C++ which both are int8 here
-KEYWORDS = frozenset(  # those of C++ that Python takes as names
+ASSEMBLY = "__mlisa_"  # prefix of the names of inline assembly instructions
+ANY_TYPE = "Offset"  # the template parameter for any integer type
+CHARS: Mapping[DType, tuple[str, str]] = {int8: ("signed char", "char")}  # two C++ types for int8
+KEYWORDS = frozenset(  # keywords of C++ that are legal names in Python
     re.findall(
         r"\w+",
         "alignas alignof asm auto bool case catch char concept const default delete do double enum explicit "
@@ -39,7 +37,7 @@ KEYWORDS = frozenset(  # those of C++ that Python takes as names
 
 @frozen
 class CParameter:
-    """One parameter of a prototype: its name, which is not a keyword of C++, its C type, and its default as C text."""
+    """One parameter of a prototype: its name (not a C++ keyword), its C type, and its default as C text."""
 
     name: str
     type: str
@@ -54,7 +52,7 @@ class CParameter:
 
 @frozen
 class Prototype:
-    """One declaration in C++: ``row`` is the name of the row that a call of it executes."""
+    """One declaration in C++; a call of it executes the row named ``row``."""
 
     row: str
     spelling: str
@@ -74,7 +72,7 @@ class Prototype:
 
 @frozen
 class Form:
-    """A prototype with element types open: ``elements`` has the choices for each name in braces."""
+    """A prototype with open element types: ``elements`` has the choices for each name in braces."""
 
     row: str
     spelling: str
@@ -89,7 +87,7 @@ class Form:
             yield self._filled({name: c for (name, _), c in zip(self.elements, chosen, strict=True)})
 
     def generic(self) -> str:
-        """Return the declaration with ``T`` for the element types that are open."""
+        """Return the declaration with ``T`` in place of open element types."""
         names: dict[str, tuple[Any, str]] = {}
         for variable, dtypes in self.elements:
             text = variable if variable == LEAD else f"{LEAD}_{variable}"
@@ -107,25 +105,25 @@ class Form:
 
 
 def forms(row: Intrinsic) -> tuple[Form, ...]:
-    """Return the forms of *row* in C; those of a longer form, as ``bang_conv_bias`` is, have the name of the shorter one."""
+    """Return the C forms of *row*; a longer form, such as ``bang_conv_bias``, has the name of the shorter one."""
     return tuple(dict.fromkeys(_forms(row, _shorter_names().get(row.name, row.spelling))))
 
 
 def prototypes(row: Intrinsic) -> tuple[Prototype, ...]:
-    """Return the C prototypes of *row*, each once."""
+    """Return the C prototypes of *row*, without duplicates."""
     return tuple(dict.fromkeys(p for form in forms(row) for p in form.prototypes()))
 
 
 @functools.cache
 def all_prototypes() -> tuple[Prototype, ...]:
-    """Return the prototypes of every row that C calls by name, in the order of the table; assembly is written as text."""
+    """Return the prototypes of all rows that C calls by name, in the order of the table; inline assembly has no prototypes."""
     rows = (row for row in ISA.values() if not row.spelling.startswith(ASSEMBLY))
     return tuple(p for row in rows for p in prototypes(row))
 
 
 @functools.cache
 def _shorter_names() -> Mapping[str, str]:
-    """Return, for each row that is the longer form of another, what C calls both."""
+    """Return, for each row that is the longer form of another row, their common name in C."""
     return {row.overload[0]: row.spelling for row in ISA.values() if row.overload is not None}
 
 
@@ -139,18 +137,18 @@ def _forms(row: Intrinsic, spelling: str) -> Iterator[Form]:
             used = set(re.findall(r"\{(\w+)\}", " ".join(p.type for p in flat) + row.result))
             used |= {LEAD} if "vv" in used else set()
             elements = tuple((name, dtypes) for name, dtypes in variables.items() if name in used)
-            if any(p.type == f"{{{LEAD}}}" for p in flat):  # a number stands for no mask
+            if any(p.type == f"{{{LEAD}}}" for p in flat):  # a scalar cannot be a mask
                 elements = tuple(
                     (name, tuple(d for d in dtypes if d is not boolean)) for name, dtypes in elements
                 )
-            # C++ allows a default only where every parameter behind it has one.
+            # C++ allows a default only if all later parameters have one too.
             last = max((n for n, p in enumerate(flat) if not p.default), default=-1)
             flat = tuple(evolve(p, default="") if n < last else p for n, p in enumerate(flat))
             yield Form(row.name, spelling, row.result, flat, elements)
 
 
 def _counted(row: Intrinsic, parameters: tuple[CParameter, ...]) -> bool:
-    """Return whether the count of operands that may be scalars is there exactly where one of them is a vector."""
+    """Return whether the row has a count exactly if one of its operands that may be scalars is a vector."""
     eithers = {
         p.name: to_python(row.operands[p.name].extent)
         for p in row.given
@@ -162,7 +160,7 @@ def _counted(row: Intrinsic, parameters: tuple[CParameter, ...]) -> bool:
 
 
 def _variables(row: Intrinsic) -> dict[str, tuple[DType, ...]]:
-    """Return the names of open element types, and what each may be."""
+    """Return the names of open element types, each with its possible types."""
     variables: dict[str, tuple[DType, ...]] = {LEAD: row.elements} if row.elements else {}
     for o in row.operands.values():
         name = _variable(row, o)
@@ -176,7 +174,7 @@ def _variable(row: Intrinsic, o: Operand) -> str:
 
 
 def _lists(parameters: tuple[Parameter, ...]) -> Iterator[tuple[Parameter, ...]]:
-    """Yield the lists of parameters: those whose default is None come together or not at all, and end a list without them."""
+    """Yield the parameter lists: parameters with default None are all present or all absent."""
     at = next((n for n, p in enumerate(parameters) if p.default is None), None)
     if at is not None:
         yield parameters[:at]
@@ -184,7 +182,7 @@ def _lists(parameters: tuple[Parameter, ...]) -> Iterator[tuple[Parameter, ...]]
 
 
 def _choices(row: Intrinsic, p: Parameter) -> Iterator[tuple[CParameter, ...]]:
-    """Return the forms of a parameter in C: one parameter, or for "rest" a list of them."""
+    """Return the C forms of a parameter: one parameter, or a list of parameters for "rest"."""
     if p.kind == "rest":
         for text in p.c or ():
             yield tuple(_parsed(part) for part in text.split(", ")) if text else ()
@@ -206,7 +204,7 @@ def _of_operand(row: Intrinsic, p: Parameter) -> Iterator[str]:
 
 
 def _parsed(text: str) -> CParameter:
-    """Return a parameter that a row gives as text, such as ``const void *mask`` or ``...``."""
+    """Parse a parameter that a row gives as text, such as ``const void *mask`` or ``...``."""
     name = text if text == "..." else re.split(r"[ *&]", text)[-1]
     return CParameter(name, "..." if text == "..." else text[: -len(name)].strip())
 
@@ -220,12 +218,12 @@ def _default(p: Parameter) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-# -- the C++ header: enumerators, registers, and a prototype of every form of every row ----------------
+# -- the C++ header: enumerators, registers, and a prototype for every form of every row -----------
 #
-# It presupposes the types ``half`` and ``bfloat16_t`` and wants to be included once.
+# It requires the types ``half`` and ``bfloat16_t`` and has no include guard but `#pragma once`.
 
 MARK = "mlusim_intrinsic"  # the annotation of every prototype
-ANNOTATION = "__mlusim_intrinsic__"  # what carries it, before the type of each
+ANNOTATION = "__mlusim_intrinsic__"  # the macro for the annotation, before the type of each prototype
 
 ENUMERATORS: Mapping[str, Mapping[str, int]] = {
     "mluMemcpyDirection_t": {d.name: d.value for d in DIRECTIONS},
@@ -236,7 +234,7 @@ ENUMERATORS: Mapping[str, Mapping[str, int]] = {
 
 
 def header_lines() -> Iterator[str]:
-    """Yield the header, line by line; each prototype is a line of its own."""
+    """Yield the header line by line, with one prototype per line."""
     yield "#pragma once"
     for name, values in ENUMERATORS.items():
         yield f"typedef enum {{ {', '.join(f'{n} = {v}' for n, v in values.items())} }} {name};"

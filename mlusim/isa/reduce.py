@@ -1,4 +1,4 @@
-"""Reductions and searches: sums, counts, extremes with their index, first and last element that is set."""
+"""Reductions and searches: sums, counts, extremes with their index, and the first or last element that is not zero."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,13 +21,13 @@ from mlusim.isa.declare import (
 
 LINE = 128  # bytes
 BY_LINES = frozenset({"bang_reduce_sum"})
-"""Reductions of which each line of results is made of the same line of sources alone."""
+"""Reductions in which each line of results depends on the same line of the sources only."""
 NONE_FOUND = 0xFFFF_FFFF
-WITH_INDEX = "1 + 8 // sizeof(T)"  # a value and an index of eight bytes
+WITH_INDEX = "1 + 8 // sizeof(T)"  # a value and an 8-byte index
 
 
 def _searching(spelling: str, native: str) -> Callable[[Callable[..., Any]], Intrinsic]:
-    """Declare a row of ``(src, elem_count)`` that returns a number; with *dst* in front it is the older form."""
+    """Declare a row of ``(src, elem_count)`` that returns a number; a call with *dst* first is its older form."""
     return intrinsic(
         spelling,
         reads={"src": "elem_count"},
@@ -57,7 +57,7 @@ def bang_count(src: Tile, elem_count: int) -> Unsigned:
     ),
 )
 def bang_findfirst1(src: Tile, elem_count: int) -> Unsigned:
-    """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
+    """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff if all are zero."""
     nonzero = np.flatnonzero(src)
     return int(nonzero[0]) if nonzero.size else NONE_FOUND
 
@@ -70,13 +70,13 @@ def bang_findfirst1(src: Tile, elem_count: int) -> Unsigned:
     ),
 )
 def bang_findlast1(src: Tile, elem_count: int) -> Unsigned:
-    """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
+    """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff if all are zero."""
     nonzero = np.flatnonzero(src)
     return int(nonzero[-1]) if nonzero.size else NONE_FOUND
 
 
 def _stored(row: Intrinsic, what: str) -> Intrinsic:
-    """``(dst, src, elem_count)``: the older form, which stores its result."""
+    """``(dst, src, elem_count)``: the older form of *row*, which stores its result."""
 
     def body(dst: Tile, src: Tile, elem_count: int) -> None:
         dst[0] = row.body(src, elem_count)
@@ -122,7 +122,7 @@ def bang_popcnt(dst: Tile, src: Tile, elem_count: int) -> None:
 
 
 def _lane_sum(src: Tile) -> Any:
-    """Return the sum of each lane of the lines, then a tree over the lanes, every step in the type of *src*."""
+    """Return the sum of each lane over all lines, then a tree over the lanes, with every step in the type of *src*."""
     lanes = LINE // src.itemsize
     whole = len(src) // lanes * lanes
     partial = np.add.reduce(src[:whole].reshape(-1, lanes), axis=0, initial=src.dtype.type(0))
@@ -131,7 +131,7 @@ def _lane_sum(src: Tile) -> Any:
 
 
 def _added_up(lanes: Tile) -> Any:
-    """Return the sums along the last axis, as a tree: first half to second half."""
+    """Return the sums along the last axis, as a tree: each step adds the second half to the first."""
     while lanes.shape[-1] > 1:
         half = lanes.shape[-1] // 2
         lanes = lanes[..., :half] + lanes[..., half:]
@@ -197,11 +197,11 @@ def _extreme(
     def body(dst: Tile, src: Tile, elem_count: int) -> None:
         keys = src if key is None else key(src)
         at = find(keys)
-        if keys[at] != keys[at]:  # a NaN comes first with NumPy; here it loses against every number
+        if keys[at] != keys[at]:  # NumPy finds a NaN first; here it loses against every number
             at = find(np.where(np.isnan(keys), worst, keys))
-            # Where the numbers are as bad as what stands for NaN, a NaN may have been found first.
+            # Where a number equals the substitute for NaN, a NaN may have been found first.
             at = at if keys[at] == keys[at] else np.argmin(np.isnan(keys))
-        value = keys[at]  # before anything is stored: dst may begin at src
+        value = keys[at]  # before anything is stored, as dst may be src
         dst[1:].view(np.uint64)[0] = at
         dst[0] = value
 
@@ -223,7 +223,7 @@ def _extreme(
     )(body)
 
 
-# bfloat16 as public kernels for MLU590 have it; that the index lies as in half memory is inferred.
+# bfloat16 as in public kernels for MLU590; that the index is stored as in half memory is inferred.
 bang_argmax = _extreme("__bang_argmax", np.argmax, "largest element", since=322, dtypes=FLOATS)
 bang_argmin = _extreme("__bang_argmin", np.argmin, "smallest element", since=322, dtypes=FLOATS)
 bang_max = _extreme("__bang_max", np.argmax, "largest element", in_place=False)

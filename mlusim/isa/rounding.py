@@ -1,4 +1,4 @@
-"""Rounding as the suffixes of the conversions name it, exactly, on whole vectors.
+"""The rounding modes named by the suffixes of conversions, exact, on whole vectors.
 
 ==== ===========================================================
 tz   toward zero; also what a conversion without a suffix does
@@ -29,10 +29,10 @@ def _ties_up(x: Vector) -> Vector:
     return np.where(x - whole >= 0.5, whole + x.dtype.type(1), whole)
 
 
-# To a whole number; float32 and float64 in, the same type out.
+# To an integer; float32 and float64 in, the same type out.
 TO_WHOLE: Mapping[str, Callable[..., Any]] = {
     "tz": np.trunc,
-    "oz": lambda x: np.copysign(np.ceil(np.abs(x)), x),  # with the sign of -0.0, too
+    "oz": lambda x: np.copysign(np.ceil(np.abs(x)), x),  # keeps the sign of -0.0
     "up": np.ceil,
     "dn": np.floor,
     "rd": _ties_away,
@@ -52,20 +52,20 @@ WORDS: Mapping[str, str] = {
 
 
 def saturate(whole: Vector, dtype: np.dtype[Any]) -> Vector:
-    """Convert whole numbers to integers of *dtype*: too large ones become the nearest limit, NaN becomes 0.
+    """Convert whole numbers to integers of *dtype*: values out of range become the nearest limit, NaN becomes 0.
 
-    What NaN becomes is unknown; 0 is the default chosen.
+    The result for NaN is unknown on the hardware; 0 is the default chosen.
     """
     limits = np.iinfo(dtype)
-    # nan_to_num makes infinities finite as well; double has every int32.
+    # nan_to_num makes infinities finite as well; double represents every int32.
     clipped = np.clip(np.nan_to_num(whole.astype(np.float64), nan=0.0), limits.min, limits.max)
     return clipped.astype(np.int64).astype(dtype)
 
 
 def to_nearest(exact: Vector, dtype: np.dtype[Any]) -> Vector:
-    """Round float64 values once to the nearest of a smaller float type, ties to even.
+    """Round float64 values once to the nearest number of a smaller float type, ties to even.
 
-    The conversion to bfloat16 goes by way of float and would round twice; so the float is rounded to odd.
+    The conversion to bfloat16 goes through float and would round twice, so the float is rounded to odd.
     """
     if dtype.name != "bfloat16":
         return exact.astype(dtype)
@@ -78,9 +78,9 @@ def to_nearest(exact: Vector, dtype: np.dtype[Any]) -> Vector:
 
 
 def narrow(exact: Vector, dtype: np.dtype[Any], mode: str) -> Vector:
-    """Round float64 values to a smaller float type as *mode* says; NaN and infinities stay.
+    """Round float64 values to a smaller float type in *mode*; NaN and infinities are kept.
 
-    Directed modes overflow to the largest finite number or to infinity, as IEEE 754 has it.
+    Directed modes overflow to the largest finite number or to infinity, as in IEEE 754.
     """
     nearest = to_nearest(exact, dtype)
     if mode == "rn":
@@ -98,7 +98,7 @@ def narrow(exact: Vector, dtype: np.dtype[Any], mode: str) -> Vector:
 
 
 def _takes_far(exact: Vector, near: Vector, far: Vector, mode: str) -> Any:
-    """Return where *exact*, between *near* (toward zero) and *far*, rounds to *far*."""
+    """Return a mask of the numbers *exact*, between *near* (toward zero) and *far*, that round to *far*."""
     here = near.astype(np.float64)
     rest = np.abs(exact - here)
     inexact = rest > 0
@@ -113,14 +113,14 @@ def _takes_far(exact: Vector, near: Vector, far: Vector, mode: str) -> Any:
 
 
 def odd_sum(first: Vector, second: Vector, total: Vector) -> Vector:
-    """Round float64 *total*, the nearest sum of *first* and *second*, to odd instead.
+    """Round float64 *total*, the nearest sum of *first* and *second*, to odd.
 
-    That is exact enough for every later rounding to a type of some bits less: an inexact sum ends in an
-    odd bit, so that it never looks like a tie or like a number of that type.
+    A later rounding to a type with fewer bits is then correct: an inexact sum ends in an odd bit, so it is
+    never taken for a tie or for a number of that type.
     """
     # Knuth's two-sum: no assumption about which of both is larger.
     part = total - first
-    rest = (first - (total - part)) + (second - part)  # exactly what the sum lost
+    rest = (first - (total - part)) + (second - part)  # exactly the rounding error of the sum
     lost = (rest != 0) & np.isfinite(rest)
     even = total.view(np.int64) & 1 == 0
     return np.where(lost & even, np.nextafter(total, np.where(rest > 0, np.inf, -np.inf)), total)

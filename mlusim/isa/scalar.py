@@ -1,4 +1,4 @@
-"""Rows for single numbers: conversions of registers, loads and stores with a named space, pointer tests."""
+"""Rows for single numbers: scalar conversions, loads and stores in a named space, pointer tests."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ WHOLE: Mapping[str, Callable[[float], int]] = {
     "up": math.ceil,
     "dn": math.floor,
     "rd": lambda x: int(math.copysign(math.floor(abs(x) + 0.5), x)),  # exact: a float has 24 of the 53 bits
-    "rn": round,  # Python's goes to even at ties
+    "rn": round,  # Python's round rounds ties to even
     "rm": lambda x: math.floor(x + 0.5),
 }
 
@@ -184,7 +184,7 @@ def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
 
     body.__doc__ = doc
     tests = " || ".join(f"in == {space}" for space in spaces)
-    # Only Python knows what a pointer to memory outside of the device is.
+    # Only Python knows pointers to memory outside the device.
     native = f"const int in = see(m, pointer).a->space; if (in >= CELL) goto slow; result = {tests};"
     return _row(spelling, "C", "vendor declaration header, control", native=native)(body)
 

@@ -1,7 +1,7 @@
-"""Choosing elements by a mask: filter, select, masked move.
+"""Selection of elements by a mask: filter, select, masked move.
 
-A mask is a vector of the sources' type, anything but zero being true, or one bit for each element:
-bit ``i % 8`` of byte ``i / 8`` belongs to element i.
+A mask is a vector of the sources' type, in which any value but zero is true, or has one bit per element: bit
+``i % 8`` of byte ``i / 8`` belongs to element i.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ from mlusim.isa.declare import (
 )
 
 LINE = 128  # bytes
-GENERATION_OF_SHORT_HEADS = 3  # whose comparing filter puts four bytes in front of the elements
+GENERATION_OF_SHORT_HEADS = 3  # the comparing filter of this generation puts four bytes before the elements
 SELECTED = f"({LINE} + max({LINE}, -(-elem_count * sizeof(T) // {LINE}) * {LINE})) // sizeof(T)"
 
 CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE = range(6)
@@ -43,9 +43,9 @@ _BITS = (multiple_of("elem_count", 8, (3, 5, 6)), multiple_of("elem_count", 1024
 
 
 def _compact(dst: Tile, chosen: Tile, generation: int) -> int:
-    """Store *chosen* at the start of *dst*; MLU2xx fills the last line of 128 bytes with zeros."""
+    """Store the elements *chosen* at the start of *dst*; MLU2xx fills the last line of 128 bytes with zeros."""
     count: int = chosen.size
-    # -count * size % LINE: the bytes that are missing to a whole line.
+    # -count * size % LINE: the bytes missing to a whole line.
     end = count if generation > 2 else count + -count * dst.itemsize % LINE // dst.itemsize
     if end > dst.size:
         raise Refused(
@@ -78,10 +78,10 @@ def _unpack(bitmask: Tile, count: int) -> Any:
     ),
 )
 def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: Generation) -> Unsigned:
-    """Keep the elements whose mask is not zero, close together; returns how many there are.
+    """Keep the elements whose mask is not zero, packed; returns their number.
 
-    ``dst[0:k] = [src[i] for i in range(elem_count) if mask[i] != 0]``.  *dst* may be exactly *src*;
-    the rest of it stays as it is, but on MLU2xx the last 128 bytes that are written end in zeros.
+    ``dst[0:k] = [src[i] for i in range(elem_count) if mask[i] != 0]``. *dst* may be exactly *src*; the rest
+    of *dst* is unchanged, but on MLU2xx the last 128-byte line is filled with zeros.
     """
     return _compact(dst, src.compress(mask), generation)
 
@@ -108,7 +108,7 @@ def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: G
 def bang_filter_bitindex(
     dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation
 ) -> Unsigned:
-    """Keep the elements whose bit is set, close together; returns how many there are.
+    """Keep the elements whose bit is set, packed; returns their number.
 
     ``dst[0:k] = [src[i] for i in range(elem_count) if bitmask[i / 8] >> i % 8 & 1]``.  *dst* may be
     exactly *src*.  *elem_count* is a multiple of 8, on MLU2xx of 1024.
@@ -122,7 +122,7 @@ bang_maskmove_bitindex = alias("__bang_maskmove_bitindex", bang_filter_bitindex)
 
 
 def _select(dst: Tile, chosen: Tile, generation: int) -> None:
-    """Store a line with the count, then *chosen*, filled with zeros to whole lines."""
+    """Store a line with the count, then the elements *chosen*, filled with zeros to whole lines."""
     per_line = LINE // dst.itemsize
     end = per_line * (1 + -(-len(chosen) // per_line))
     if end > len(dst):
@@ -158,7 +158,7 @@ def _select(dst: Tile, chosen: Tile, generation: int) -> None:
     ),
 )
 def bang_select(dst: Tile, src: Tile, index: Tile, elem_count: int, generation: Generation) -> None:
-    """Keep the elements whose *index* is not zero, behind a line of 128 bytes with their number.
+    """Keep the elements whose *index* is not zero, after a line of 128 bytes with their number.
 
     ``dst`` begins with a uint32 count k; the rest of its first 128 bytes stays (on MLU2xx: zero).  From
     byte 128 on follow the k elements, filled with zeros to a multiple of 128 bytes.
@@ -191,7 +191,7 @@ def bang_select(dst: Tile, src: Tile, index: Tile, elem_count: int, generation: 
 def bang_select_bitindex(
     dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation
 ) -> None:
-    """Keep the elements whose bit is set, behind a line of 128 bytes with their number.
+    """Keep the elements whose bit is set, after a line of 128 bytes with their number.
 
     ``dst`` is laid out as by ``__bang_select``; element i belongs to bit ``i % 8`` of byte ``i / 8``.
     """
@@ -211,12 +211,12 @@ def bang_select_bitindex(
 def bang_fcmpfilter(
     mode: Comparison, dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int, generation: Generation
 ) -> None:
-    """Keep the elements of *src0* that compare true with *src1*, a vector or one number, behind their number.
+    """Keep the elements of *src0* that compare true with *src1*, a vector or a scalar, after their number.
 
     ``[src0[i] for i in range(elem_count) if src0[i] op src1[i]]`` with *mode* ``CMP_EQ``, ``CMP_NE``,
-    ``CMP_LT``, ``CMP_LE``, ``CMP_GT`` or ``CMP_GE``.  On mtp_372 *dst*, which may be exactly *src0*, has a uint32 count and right
-    behind it the elements, for one number as Masked_select has it (for a vector inferred); elsewhere it is laid out as by
-    ``__bang_select`` (inferred).
+    ``CMP_LT``, ``CMP_LE``, ``CMP_GT`` or ``CMP_GE``. On mtp_372 *dst*, which may be exactly *src0*, begins
+    with a uint32 count, directly followed by the elements; this is known for a scalar from Masked_select and
+    inferred for a vector. Elsewhere *dst* has the layout of ``__bang_select`` (inferred).
     """
     if mode not in COMPARISONS:
         raise Refused(
@@ -226,7 +226,7 @@ def bang_fcmpfilter(
     if generation != GENERATION_OF_SHORT_HEADS:
         _select(dst, chosen, generation)
         return
-    head = 4 // dst.itemsize  # the number is a uint32
+    head = 4 // dst.itemsize  # the count is a uint32
     if head + len(chosen) > len(dst):
         few = plural(len(chosen), "element is", "elements are")
         raise Refused(f"{len(chosen)} {few} chosen", operand="dst", needs=head + len(chosen))

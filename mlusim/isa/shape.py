@@ -65,10 +65,10 @@ def bang_transpose(dst: Tile, src: Tile, height: int, width: int) -> None:
 
 
 def _rotation(spelling: str, quarters: int, formula: str, place: str) -> Intrinsic:
-    """Return a matrix turned clockwise by *quarters* right angles; *place* is that of ``src[h][w]`` in C."""
+    """Declare a clockwise rotation of a matrix by *quarters* right angles; *place* is the index of ``src[h][w]`` in dst, in C."""
 
     def body(dst: Tile, src: Tile, height: int, width: int) -> None:
-        # NumPy turns counterclockwise.
+        # NumPy rotates counterclockwise.
         turned = np.rot90(src.reshape(height, width), -quarters)
         dst.reshape(turned.shape)[...] = turned
 
@@ -166,7 +166,7 @@ def bang_pad(
 ) -> None:
     """Pad a picture in HWC order: ``dst[pad_top + h][pad_left + w][c] = src[h][w][c]``, *value* around it.
 
-    With two paddings only they are those of the height and of the width, on both sides.
+    With only two paddings, they apply to both sides of the height and of the width.
     """
     top, left = pad_top, pad_bottom if pad_left is None else pad_left
     rows = height + (2 * pad_top if pad_left is None else pad_top + pad_bottom)
@@ -206,10 +206,11 @@ def bang_reshape_filter(
 ) -> None:
     """Lay *n* filters out for WRAM: ``dst[l][b] = src[b * 64 + l]``, dst as 64 lanes of n / 64 filters each (inferred).
 
-    On MLU3xx four lanes lie side by side: ``dst[l / 4][b][l % 4] = src[b * 64 + l]``, which Dilated_conv_2D, a kernel accepted
-    on MLU370, does itself.
+    On MLU3xx four lanes lie side by side: ``dst[l / 4][b][l % 4] = src[b * 64 + l]``, as Dilated_conv_2D, a
+    kernel accepted on MLU370, does without this instruction.
 
-    A filter is of 64 bytes or a multiple: the manual says 128, the vendor's own Fourier transforms have 64 (inferred).
+    The size of a filter is a multiple of 64 bytes: the manual says 128, but the vendor's Fourier transforms
+    use 64 (inferred).
     """
     del height, width, channel
     lanes = laid_out(src, n, generation)
@@ -251,7 +252,7 @@ bang_reshape_nhwc2nchw = _channels(
 )
 
 
-_UNIT = 64  # bytes of a stride of the tiling rows
+_UNIT = 64  # unit of the strides of tiling rows, in bytes
 _WORDS = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
 
 
@@ -268,7 +269,7 @@ def _tiling_in_c(size: int, *, transposed: bool) -> str:
 
 def _tiling(spelling: str, bits: int, *, transposed: bool) -> Intrinsic:
     """``(dst, src, height, width, dst_stride, src_stride)`` for elements of *bits* bits."""
-    word = _WORDS[min(bits, 64)]  # NumPy has no wider one: 128 bits and more are several words
+    word = _WORDS[min(bits, 64)]  # NumPy has no wider type: 128 bits and more are several words
     words = bits // (8 * word.size)
     long, count = ("height", "width") if transposed else ("width", "height")
 
@@ -327,7 +328,7 @@ _EXPAND: dict[str, Any] = {
     "certainty": "I",
     "source": "vendor kernels, products along channels",
 }
-_ROOM = "(channels + 63) // 64"  # a factor of each channel, over the 64 lanes of WRAM
+_ROOM = "(channels + 63) // 64"  # one factor per channel, over the 64 lanes of WRAM
 
 
 @intrinsic(
@@ -339,10 +340,10 @@ _ROOM = "(channels + 63) // 64"  # a factor of each channel, over the 64 lanes o
     **_EXPAND,
 )
 def bang_expand_channel_mul(dst: Tile, small: Tile, wram: Tile, big: Tile, n: int, channels: int) -> None:
-    """Multiply the channels of each place by one factor: ``dst[i][c] = small[i] * big[i][c]``, i below *n*.
+    """Multiply all channels of each position by one factor: ``dst[i][c] = small[i] * big[i][c]``, i below *n*.
 
-    *dst* may be exactly *big*.  *wram* is room for one element a channel in the lanes of WRAM, where ones are left
-    (all of this is inferred).
+    *dst* may be exactly *big*. *wram* is a buffer of one element per channel in the lanes of WRAM, which is
+    left filled with ones (all of this is inferred).
     """
     wram[...] = 1
     dst[...] = (big.reshape(n, channels) * small[:, None]).reshape(-1)
@@ -359,10 +360,10 @@ def bang_expand_channel_mul(dst: Tile, small: Tile, wram: Tile, big: Tile, n: in
 def bang_expand_channel_mul_add(
     dst: Tile, small: Tile, wram: Tile, big: Tile, add: Tile, n: int, channels: int
 ) -> None:
-    """Multiply the channels of each place by one factor and add: ``dst[i][c] = small[i] * big[i][c] + add[i][c]``.
+    """Multiply all channels of each position by one factor and add: ``dst[i][c] = small[i] * big[i][c] + add[i][c]``.
 
-    *dst* may be exactly *big* or *add*; *wram* as of ``__bang_expand_channel_mul``.  The product is rounded first (all
-    of this is inferred).
+    *dst* may be exactly *big* or *add*; *wram* is as in ``__bang_expand_channel_mul``. The product is rounded
+    first (all of this is inferred).
     """
     wram[...] = 1
     product = (big.reshape(n, channels) * small[:, None]).reshape(-1)

@@ -1,4 +1,4 @@
-"""The table: every row of the instruction set, by name, in the order of the modules below; and what `help` shows of a row."""
+"""The table: every row of the instruction set, by name, in the order of the modules below; and the text that `help` shows for a row."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -67,7 +67,7 @@ MODULES = (
 
 @frozen
 class Family:
-    """The rows of one module: ``name`` of the module, ``title`` and ``text`` of its documentation."""
+    """The rows of one module: the module's ``name``, and the ``title`` and ``text`` of its documentation."""
 
     name: str
     title: str
@@ -77,7 +77,7 @@ class Family:
 
 def _family(module: ModuleType) -> Family:
     title, _, text = inspect.cleandoc(module.__doc__ or "").partition("\n")
-    # In the order of the module's text.
+    # In the order of the definitions in the module.
     rows = tuple(row for row in vars(module).values() if isinstance(row, Intrinsic))
     return Family(module.__name__.rpartition(".")[2], title, text.strip(), rows)
 
@@ -85,7 +85,7 @@ def _family(module: ModuleType) -> Family:
 FAMILIES: tuple[Family, ...] = tuple(_family(module) for module in MODULES)
 ISA: Mapping[str, Intrinsic] = MappingProxyType({row.name: row for family in FAMILIES for row in family.rows})
 NUMBERS: Mapping[str, int] = MappingProxyType({name: n for n, name in enumerate(ISA)})
-"""The place of each row in the table, by which C counts."""
+"""The number of each row in the table, by which C refers to rows."""
 
 
 _ALLOCATING = "declare an array in the kernel, or cnrtMalloc memory on the host and pass the pointer"
@@ -146,23 +146,23 @@ REPLACED: Mapping[str, str] = {
     **_NOT_OF_REGISTERS,
     **dict.fromkeys(("malloc", "calloc", "realloc", "free"), _ALLOCATING),
 }
-"""Names of older headers, of C on the host, of CUDA and of OpenCL, that kernels use and that are not here: what to do instead."""
+"""Names from older headers, the C library, CUDA and OpenCL that kernels use but BANG C lacks, each with its replacement."""
 FORMS_REPLACED: Mapping[str, str] = dict.fromkeys(
     (row.spelling for row in ISA.values() if row.name.startswith(("vv_load", "vv_store"))),
     "a register takes elements of its own type: convert them in NRAM, as __bang_uchar2int32 and __bang_int322uchar do",
 )
-"""Rows that public code calls in a form that is not here, such as a load of bytes into a register of 32 bits: what to do instead."""
+"""Rows that public code calls in an unsupported form, such as a load of bytes into a 32-bit register, with the replacement."""
 
 
 ABSORBING = frozenset(
     {np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or}
     | {ISA[name].body for name in ("bang_band", "bang_bor", "bang_band_scalar", "bang_maskmove")}
 )
-"""Bodies of which one operand can settle the result whatever the other holds."""
+"""Bodies in which one operand can decide the result whatever the other operand is."""
 
 
 def settles(row: Intrinsic, dtype: DType | None) -> bool:
-    """Return whether one operand of *row* can settle a lane whatever the other holds: a mask, or zero times an integer of type *dtype*."""
+    """Return whether one operand of *row* can decide a lane whatever the other is: a mask, or an integer 0 in a product."""
     whole = dtype is not None and dtype.kind != "float"
     return row.body in ABSORBING or (row.body is np.multiply and whole)
 
@@ -170,7 +170,7 @@ def settles(row: Intrinsic, dtype: DType | None) -> bool:
 def is_intrinsic(name: str) -> bool:
     """Return whether there is a row called *name*, with or without leading underscores, in any case."""
     bare = name.lstrip("_").lower()
-    return bare in ISA or bare + "_" in ISA  # not_ and the like: Python's keywords
+    return bare in ISA or bare + "_" in ISA  # Python keywords have a trailing underscore: not_
 
 
 def find_intrinsic(name: str) -> Intrinsic:
@@ -195,13 +195,13 @@ def names() -> tuple[str, ...]:
 
 
 def described(name: str) -> Callable[..., Any] | None:
-    """Return a function that stands for the intrinsic called *name*; None where there is none."""
+    """Return a function that documents the intrinsic called *name*, or None for an unknown name."""
     row = ISA.get(name)
     return None if row is None else _standing_for(row)
 
 
 def _standing_for(row: Intrinsic) -> Callable[..., Any]:
-    """Return a function with the name, the signature and the documentation of *row*; only a kernel's `Mlu` can execute it."""
+    """Return a function with the name, signature and documentation of *row*; only the `Mlu` of a kernel can execute the row."""
 
     def intrinsic(*_: Any, **__: Any) -> Any:
         raise UsageError(f"{row.name} runs in a kernel; call it on the `mlu` that the kernel is handed")
@@ -220,9 +220,9 @@ def _standing_for(row: Intrinsic) -> Callable[..., Any]:
 
 
 def _facts(row: Intrinsic) -> list[str]:
-    """Return the spelling, pipe and rules; the page of the reference has the rest."""
+    """Return paragraphs with spelling, pipe and rules; the reference page has the rest."""
     rules = "\n".join(f"* {rule.legal}" for rule in row.rules)
-    way = any(p.name == "direction" for p in row.given)  # which decides the pipe of a copy
+    way = any(p.name == "direction" for p in row.given)  # the direction decides the pipe of a copy
     pipe = "" if way else f"; runs on the {row.pipe.value} pipe"
     told = f"Spelled {row.spelling} in BANG C{pipe}.  `mlusim isa {row.name}` says more."
     return [told, *([f"Rules:\n\n{rules}"] if rules else [])]

@@ -1,13 +1,14 @@
 """The tensor unit: products of matrices, convolutions, fully connected layers, with weights in WRAM.
 
-WRAM has 64 lanes.  The filters of a weight lie in it as ``__bang_reshape_filter`` leaves them: filter
-``b * 64 + l`` is the b-th of lane l, so a weight of n filters of K elements is ``[64][n / 64][K]``.
-A linear copy to WRAM gives every lane its part (the layout is inferred from that instruction).
-On MLU3xx four lanes lie side by side, ``[16][n / 64][4][K]``: Dilated_conv_2D, a kernel accepted on MLU370, lays 128 filters
-out so without that instruction.
+WRAM has 64 lanes. The filters of a weight have the layout of ``__bang_reshape_filter``: filter ``b * 64 + l``
+is the b-th of lane l, so a weight of n filters of K elements is ``[64][n / 64][K]``. A linear copy to WRAM
+gives every lane its part (the layout is inferred from that instruction). On MLU3xx four lanes are
+interleaved, ``[16][n / 64][4][K]``: Dilated_conv_2D, a kernel accepted on MLU370, lays out 128 filters in
+this way without that instruction.
 
-Sums are kept in float and rounded once at the end; from MLU5xx on float operands are rounded to tf32, 10 bits
-of mantissa, first (both inferred).  Sums of integers are exact and saturate (unknown, default chosen).
+Sums are computed in float and rounded once at the end; from MLU5xx on, float operands are first rounded to
+tf32, with 10 bits of mantissa (both inferred). Sums of integers are exact and saturate (unknown, default
+chosen).
 """
 
 from typing import Any
@@ -31,7 +32,7 @@ from mlusim.isa.declare import (
 from mlusim.isa.factors import EXACT, LANES, PAD, TOGETHER, WEIGHTS, factor, sums_type
 from mlusim.memory.space import WRAM
 
-# The operand in WRAM of each row, and the parameter that counts its filters.
+# The operand in WRAM of each row, and the parameter with its number of filters.
 FILTERS = {
     "bang_matmul": ("right", "n"),
     "bang_conv": ("weight", "co"),
@@ -52,7 +53,7 @@ CERTAINTY: dict[str, Any] = {
     "dtypes_2xx": OLD,
 }
 
-# With out_dw the three before it are those of height, of width, and of the results' height.
+# With out_dw, the three parameters before it are the dilations of height and width, and out_dh.
 _DOWN = "(dilation_h if out_dw is None else fix_pos)"
 # max(1, ...): the extents are computed before a rule can refuse a stride of 0.
 _HIGH = f"((height - ((kernel_height - 1) * {_DOWN} + 1)) // max(1, stride_h) + 1)"
@@ -60,7 +61,7 @@ _WIDE = "((width - ((kernel_width - 1) * dilation_w + 1)) // max(1, stride_w) + 
 
 
 def _weight(count: str, run: str, runs: str = "1") -> str:
-    """Return the formula of the elements that *count* filters of *runs* runs of *run* elements reach to; see `padded_filters`."""
+    """Return the formula for the extent (elements) of *count* filters, each of *runs* runs of *run* elements; see `padded_filters`."""
     step = f"(PAD_UP({run} * sizeof(T), {PAD}) // sizeof(T))"
     lanes = f"PAD_UP({count}, {LANES}) * {runs} * {step}"
     few = f"({count} * {runs} - 1) * {step} + {run}"
@@ -68,15 +69,15 @@ def _weight(count: str, run: str, runs: str = "1") -> str:
 
 
 def _whole_lanes(count: str) -> tuple[OperandRule, ...]:
-    """Return the rules of a number of filters; from MLU3xx on the compiler fills the lanes (inferred)."""
+    """Return the rules for a number of filters; from MLU3xx on the compiler fills up the lanes (inferred)."""
     return at_least(count, 1), multiple_of(count, LANES, (2,))
 
 
 def finish(sums: Tile, dtype: np.dtype[Any], *, whole: bool = False) -> Tile:
-    """*sums* as elements of *dtype*; *whole*: they are integers."""
+    """Return *sums* as elements of *dtype*; *whole*: the sums are integers."""
     if dtype.kind == "i":
         limits = np.iinfo(dtype)
-        # Sums that float32 holds exactly are below EXACT, and cannot leave the range of such a type.
+        # Sums that float32 represents exactly are below EXACT, and so in range for such a type.
         if whole and sums.dtype == np.float32 and limits.max >= EXACT:
             return sums.astype(dtype)
         # NaN becomes 0; an infinity is clipped.
@@ -85,7 +86,7 @@ def finish(sums: Tile, dtype: np.dtype[Any], *, whole: bool = False) -> Tile:
 
 
 def _sums_type(values: Tile, weight: Tile, terms: int, *, whole: bool) -> Any:
-    """Return the type of sums of *terms* products; *whole*: they are integers to their end, neither scaled nor added to a bias."""
+    """Return the type for sums of *terms* products; *whole*: the result stays an integer, without scaling or a bias."""
     if values.dtype.kind == "i" and not whole:
         return np.float64
     return sums_type(values, weight, terms)
@@ -124,10 +125,11 @@ def bang_matmul(
 ) -> None:
     """Multiply matrices: ``dst[i][j] = 2^fix_pos * sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
 
-    *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, as
-    ``__bang_reshape_filter`` lays them out.  With *n* no multiple of 64 the compiler pads, as a published kernel for MLU370
-    needs: each filter begins at a multiple of 64 bytes (inferred), and the lanes without a filter do nothing.  *fix_pos* is 0 in the kernel that has it (fused_matmul_fwd, accepted on MLU370);
-    that it scales as in ``__bang_conv`` is inferred.
+    *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, as ``__bang_reshape_filter``
+    lays them out. If *n* is not a multiple of 64, the compiler pads, as a published kernel for MLU370
+    requires: each filter begins at a multiple of 64 bytes (inferred), and lanes without a filter do nothing.
+    *fix_pos* is 0 in the only kernel that passes it (fused_matmul_fwd, accepted on MLU370); that it scales as
+    in ``__bang_conv`` is inferred.
     """
     whole = left.dtype.kind == "i" and not fix_pos
     wide = _sums_type(left, right, k, whole=whole)
@@ -135,7 +137,7 @@ def bang_matmul(
         factor(left.reshape(m, k), generation, wide),
         WEIGHTS.rows(right, n, k, 1, generation, wide).T,
     )
-    # Nothing is left to round: the product goes into dst without a copy.
+    # No rounding is left: the product goes into dst without a copy.
     if dst.dtype == wide and not fix_pos:
         np.matmul(rows, taps, out=dst.reshape(m, n))
         return
@@ -171,8 +173,8 @@ _CONV_RULES = (
     ),
     _same_kind("src"),
 )
-# The unit takes the channels of a pixel in runs of 64 bytes, as weights lie in WRAM: a convolution of 3 channels of half takes as long as
-# one of 32 on MLU370-X4 (inferred).
+# The unit reads the channels of a pixel in runs of 64 bytes, like weights in WRAM: a convolution of 3
+# channels of half takes as long as one of 32 on MLU370-X4 (inferred).
 _TAKEN = f"(PAD_UP(ci * sizeof(T), {PAD}) // sizeof(T))"
 _CONV: dict[str, Any] = {
     "writes": {"dst": f"co * {_HIGH} * {_WIDE}"},
@@ -188,9 +190,9 @@ _CONV_READS = {"src": "ci * height * width", "weight": _weight("co", "ci", "kern
 def _convolved(
     src: Tile, rows: Tile, kernel: tuple[int, int], strides: tuple[int, int], dilations: tuple[int, int]
 ) -> Tile:
-    """Return the sums of a convolution, HWC; *src* HWC, *rows* a filter each, as they are multiplied; pairs in the order height, width.
+    """Return the sums of a convolution in HWC order; *src* is HWC, *rows* has one filter per row, pairs are (height, width).
 
-    What a result needs is laid side by side, so that lines of the picture are one product of matrices.
+    The inputs of each result are made contiguous, so that whole lines of the picture are one matrix product.
     """
     (height, width, channels), (kernel_height, kernel_width) = src.shape, kernel
     (stride_h, stride_w), (dilation_h, dilation_w) = strides, dilations
@@ -204,7 +206,7 @@ def _convolved(
         writeable=False,
     )
     sums = np.empty((high, wide, len(rows)), src.dtype)
-    # The copy that reshape makes of the windows stays in the cache.
+    # The copy of the windows that reshape creates stays in the cache.
     lines = max(1, TOGETHER // (wide * rows.shape[1]))
     for at in range(0, high, lines):
         part = windows[at : at + lines].reshape(-1, rows.shape[1])
@@ -244,15 +246,16 @@ def bang_conv(
 ) -> None:
     """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c]``.
 
-    *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters as
-    ``__bang_reshape_filter`` lays them out; with *co* no multiple of 64 the compiler pads, as a published kernel for MLU370
-    needs: the channels of each place in each filter begin at a multiple of 64 bytes (inferred).  **Width comes before height** among the strides.  A call with *bias*
-    behind *weight* is one of ``__bang_conv_bias``.
+    *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters as ``__bang_reshape_filter``
+    lays them out; if *co* is not a multiple of 64, the compiler pads, as a published kernel for MLU370
+    requires: the channels of each position in each filter begin at a multiple of 64 bytes (inferred). **Width
+    comes before height** among the strides. A call with *bias* after *weight* is a call of
+    ``__bang_conv_bias``.
 
-    With four numbers at the end they are ``in_dh, in_dw, out_dh, out_dw``: the dilations of height and width, and 1, 1
-    (Dilated_conv_2D, a kernel accepted on MLU370); there is no fixed-point position then.  Products of half with sums of
-    float are what conv_standard_1D and conv_standard_2D__square_input__square_kernel need, accepted there; other types
-    and a fixed-point position are inferred.
+    Four arguments at the end are ``in_dh, in_dw, out_dh, out_dw``: the dilations of height and width, and 1,
+    1 (Dilated_conv_2D, a kernel accepted on MLU370); such a call has no fixed-point position. Products of
+    half with sums in float are known from conv_standard_1D and conv_standard_2D__square_input__square_kernel,
+    accepted there; other types and the fixed-point position are inferred.
     """
     down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
     whole = src.dtype.kind == "i" and scale == 1
@@ -294,7 +297,7 @@ def bang_conv_bias(
 ) -> None:
     """Convolve and add: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
 
-    The form of ``__bang_conv`` with *bias*, *co* elements, behind *weight*; all else is as there.
+    The form of ``__bang_conv`` with *bias* (*co* elements) after *weight*; everything else is as there.
     """
     down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
     wide = _sums_type(src, weight, kernel_height * kernel_width * ci, whole=False)
@@ -336,9 +339,9 @@ def bang_mlp(
 ) -> None:
     """Apply a fully connected layer: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x]``.
 
-    *weight* is in WRAM: *outputs* filters of *inputs* elements as ``__bang_reshape_filter``
-    lays them out, padded where they are not multiples of 64, as in ``__bang_matmul``.  A call with *bias* before *weight* is one of
-    ``__bang_mlp_bias``.
+    *weight* is in WRAM: *outputs* filters of *inputs* elements as ``__bang_reshape_filter`` lays them out,
+    padded if they are not multiples of 64, as in ``__bang_matmul``. A call with *bias* before *weight* is a
+    call of ``__bang_mlp_bias``.
     """
     wide = _sums_type(src, weight, inputs, whole=False)
     sums = WEIGHTS.rows(weight, outputs, inputs, 1, generation, wide) @ factor(src, generation, wide)
@@ -359,7 +362,7 @@ def bang_mlp_bias(
 ) -> None:  # fmt: skip
     """Apply a fully connected layer and add: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x] + bias[o]``.
 
-    The form of ``__bang_mlp`` with *bias*, *outputs* elements, before *weight*; all else is as there.
+    The form of ``__bang_mlp`` with *bias* (*outputs* elements) before *weight*; everything else is as there.
     """
     wide = _sums_type(src, weight, inputs, whole=False)
     sums = WEIGHTS.rows(weight, outputs, inputs, 1, generation, wide) @ factor(src, generation, wide)

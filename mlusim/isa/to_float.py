@@ -1,7 +1,7 @@
 """Conversions between float types and from integers to floats, and between integer types.
 
-From integers: ``dst[i] = src[i] * 2**pos`` (the manual prints a division; inferred from what a
-fixed-point position means).  A name without a suffix rounds toward zero where rounding is needed.
+From integers: ``dst[i] = src[i] * 2**pos`` (the manual prints a division; the product is inferred from the
+meaning of a fixed-point position). Without a suffix, a conversion that must round rounds toward zero.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int3
 from mlusim.isa.declare import Generation, Intrinsic, Tile, alias, between, intrinsic
 from mlusim.isa.rounding import WORDS, narrow, saturate
 
-EXACT = {half: 1 << 11, bfloat16: 1 << 8, float32: 1 << 24}  # integers up to here are exact
+EXACT = {half: 1 << 11, bfloat16: 1 << 8, float32: 1 << 24}  # integers up to these are exact
 
 PUBLIC = "public kernels for MLU590"
 IMAGES = "public kernels for MLU370, image preprocessing"
@@ -21,7 +21,7 @@ TAIL = "may hold *src* in its end, as vendor kernels do (inferred), and must not
 
 
 def narrowing(spelling: str, target: DType, mode: str, **properties: Any) -> Intrinsic:
-    """``(dst, src, elem_count)``: float to *target*, rounded as *mode* says."""
+    """``(dst, src, elem_count)``: float to *target*, rounded in *mode*."""
 
     def body(dst: Tile, src: Tile, elem_count: int, generation: Generation) -> None:
         if mode == "rn" and generation != 2:
@@ -51,7 +51,7 @@ def narrowing(spelling: str, target: DType, mode: str, **properties: Any) -> Int
 
 
 def widening(spelling: str, source: DType, target: DType, **properties: Any) -> Intrinsic:
-    """``(dst, src, elem_count)``: a type to one that holds all its values."""
+    """``(dst, src, elem_count)``: from one type to a type that represents all its values."""
 
     def body(
         dst: Tile,
@@ -82,14 +82,14 @@ def widening(spelling: str, source: DType, target: DType, **properties: Any) -> 
 
 def from_int(spelling: str, source: DType, target: DType, mode: str, /, **properties: Any) -> Intrinsic:
     """``(dst, src, elem_count, pos)``: integers of *source* to floats of *target*."""
-    magnitude = np.dtype(f"u{source.size}")  # so that the smallest integer is not its own absolute value
+    magnitude = np.dtype(f"u{source.size}")  # so that the smallest integer has an absolute value
     exact = np.array(min(EXACT[target], np.iinfo(magnitude).max), magnitude)
     always = np.iinfo(source.dtype).max < EXACT[target]
     nearest = mode == "rn" and target is float32
 
     def body(dst: Tile, src: Tile, elem_count: int, pos: int = 0) -> None:
         if not pos and (
-            # NumPy's own conversion is right where nothing is rounded, or where it rounds as asked.
+            # NumPy's conversion is right if nothing is rounded, or if it rounds in the required mode.
             always
             or nearest
             or np.count_nonzero(np.less(np.absolute(src).view(magnitude), exact)) == elem_count
@@ -163,8 +163,8 @@ bang_float2half_rm = narrowing(
     since=322,
     source="vendor declaration header, conversions; conv_standard_1D, accepted on MLU370",
 )
-# Without a suffix, as public kernels for MLU590 write it: rounding to the nearest is inferred; those accepted on MLU370
-# (renormRowsL1, Std_reduction_over_dim, QR_decomposition) do not tell it from another.
+# Without a suffix, as in public kernels for MLU590: rounding to nearest is inferred; kernels accepted on
+# MLU370 (renormRowsL1, Std_reduction_over_dim, QR_decomposition) do not distinguish it from other modes.
 bang_float2half = narrowing("__bang_float2half", half, "rn", since=322, certainty="I", source=PUBLIC)
 bang_float2bfloat16 = narrowing(
     "__bang_float2bfloat16", bfloat16, "rn", since=322, certainty="I", source=PUBLIC
@@ -193,12 +193,12 @@ bang_float2bfloat16_rm = narrowing("__bang_float2bfloat16_rm", bfloat16, "rm", s
     ),
 )
 def bang_float2tf32_sr(dst: Tile, src: Tile, elem_count: int) -> None:
-    """Round float to tf32 (10 bits of fraction, kept as float), stochastically: ``dst[i] = round(src[i])``.
+    """Round float to tf32 (10 bits of fraction, stored as float), stochastically: ``dst[i] = round(src[i])``.
 
-    The nearer of both neighbours is the likelier one.  The hardware's random numbers are unknown; the default
-    chosen is a fixed sequence by index, so that results repeat.
+    The nearer neighbour is more likely. The hardware's random numbers are unknown; the default chosen is a
+    fixed sequence by index, so that results are reproducible.
     """
-    # A multiplicative hash by 2^32 over the golden ratio; its upper 13 bits, as many as tf32 lacks.
+    # A multiplicative hash with 2^32 over the golden ratio; its upper 13 bits, as many as tf32 drops.
     draws = (np.arange(elem_count, dtype=np.uint32) * np.uint32(0x9E3779B1)) >> np.uint32(19)
     bits = src.view(np.uint32)
     rounded = (bits + draws) & np.uint32(0xFFFFE000)

@@ -17,15 +17,15 @@ PUBLIC = "public kernels for MLU370, image preprocessing"
 
 
 def to_int(spelling: str, source: DType, target: DType, mode: str, /, **properties: Any) -> Intrinsic:
-    """``(dst, src, elem_count, pos)``: floats of *source* to integers of *target*, rounded as *mode* says."""
+    """``(dst, src, elem_count, pos)``: floats of *source* to integers of *target*, rounded in *mode*."""
     to_whole = TO_WHOLE[mode]
     widen = source is half
     truncates = mode == "tz"
-    # 0 for unsigned types: the quick test below looks at magnitudes, and would let negative numbers pass.
+    # 0 for unsigned types: the quick test below compares magnitudes, and would let negative numbers pass.
     limit = np.array(np.iinfo(target.dtype).max + 1 if target.kind == "int" else 0, np.float32)
 
     def body(dst: Tile, src: Tile, elem_count: int, pos: int = 0) -> None:
-        # NumPy's functions of halves convert each element by itself.
+        # NumPy's functions on halves convert element by element.
         wide = src.astype(np.float32) if widen else src
         if pos:
             wide = np.ldexp(wide.astype(np.float64), -pos)

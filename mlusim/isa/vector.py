@@ -1,4 +1,4 @@
-"""Elementwise arithmetic in the operands' own type: nearest-even floats, integers that wrap.
+"""Elementwise arithmetic in the operands' own type: floats round to nearest even, integers wrap.
 
 On the architectures from 322 on the float results are those of IEEE 754, NaN and infinities included.
 """
@@ -30,7 +30,7 @@ from mlusim.isa.rounding import narrow, odd_sum
 _NUMBERS: dict[str, Any] = {
     "dtypes": NUMBERS,
     "dtypes_2xx": FLOATS,
-}  # integers and bfloat16 came with the third generation
+}  # integers and bfloat16 exist from the third generation on
 bang_add = binary(
     "__bang_add",
     np.add,
@@ -74,7 +74,7 @@ bang_active_abs = unary(
 
 
 def _toward_zero(spelling: str, exact: str) -> Callable[[Callable[..., Any]], Intrinsic]:
-    """Declare a row of floats that is rounded toward zero; *exact* is it in C, of the doubles a and b."""
+    """Declare a row of floats that rounds toward zero; *exact* is its formula in C, over the doubles a and b."""
     return intrinsic(
         spelling,
         writes={"dst": "elem_count"},
@@ -128,8 +128,8 @@ def bang_mul_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
 def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     """Divide: ``dst[i] = src0[i] / src1[i]``, or ``src0[i] / src1`` for a scalar *src1*.
 
-    Integers divide toward zero, as in C, and refuse a divisor of 0; float division is that of IEEE 754.
-    A call with *src_addition* in front of *elem_count* is one of ``__bang_div_addition``.
+    Integers divide toward zero, as in C, and refuse a divisor of 0; float division is that of IEEE 754. A
+    call with *src_addition* before *elem_count* is a call of ``__bang_div_addition``.
     """
     if dst.dtype.kind == "f":
         np.divide(src0, src1, out=dst)
@@ -154,12 +154,12 @@ def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     ),
 )
 def bang_div_addition(dst: Tile, src0: Tile, src1: Tile, src_addition: Tile, elem_count: int) -> None:
-    """Divide with room for reciprocals: ``src_addition[i] = 1 / src1[i]; dst[i] = src0[i] * (1 / src1[i])``.
+    """Divide with a buffer for reciprocals: ``src_addition[i] = 1 / src1[i]; dst[i] = src0[i] * (1 / src1[i])``.
 
-    The form of ``__bang_div`` with five arguments, of low precision, on every architecture; what is left in
-    *src_addition*, and that the error is that of the approximate reciprocal, is inferred.
+    The low-precision form of ``__bang_div`` with five arguments, on every architecture. The content of
+    *src_addition*, and that the error equals that of the approximate reciprocal, are inferred.
     """
-    # Both before either is stored: a destination may be a source.
+    # Compute both results before storing one: a destination may be a source.
     reciprocal = np.reciprocal(src1)
     quotient = src0 * reciprocal
     src_addition[...] = reciprocal

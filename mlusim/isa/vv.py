@@ -1,12 +1,12 @@
 """Vector registers: functions of ``__mlu_vector__`` kernels that compute without memory.
 
-All of these are inferred from the vendor's index generators and random numbers, and from public declarations.  A register
-holds 256 bytes, 64 elements of 32 bits, 128 of 16 or 256 of 8; declare one with `vv_float()`, `vv_int32()`, `vv_uint32()`,
-`vv_half()`, `vv_int16()`, `vv_uint16()`, `vv_int8()` or `vv_uint8()` of `mlusim.bang`.
-The length is derived: the vendor's index generator fills 2048 bytes with eight registers, and its random numbers take 64
-words of each, on every architecture from 372 on.  A public script steps by 512 bytes, and does not look at its results; a
-loop that asks ``__vv_get_length()`` is right with any length.
-Where a source is a register, a number may stand for one with the same number in every lane.
+All of these are inferred from the vendor's index generators and random numbers, and from public declarations.
+A register holds 256 bytes, 64 elements of 32 bits, 128 of 16 or 256 of 8; declare one with `vv_float()`,
+`vv_int32()`, `vv_uint32()`, `vv_half()`, `vv_int16()`, `vv_uint16()`, `vv_int8()` or `vv_uint8()` of
+`mlusim.bang`. The length is derived: the vendor's index generator fills 2048 bytes with eight registers, and
+its random numbers take 64 words of each, on every architecture from 372 on. A public script steps by 512
+bytes, but does not check its results; a loop that calls ``__vv_get_length()`` is right for any length. A
+number in place of a source register stands for a register with that number in every lane.
 
 A mask, `vv_bool()`, has a lane for each element of the registers that ``__vv_setp_*`` has compared; it may be used with
 registers of as many elements or fewer.  ``_m`` at the end of a name: lanes whose mask is not set stay as they are;
@@ -25,15 +25,15 @@ from mlusim.arch.dtypes import DType, boolean, float32, half, int8, int16, int32
 from mlusim.isa.declare import Cost, CType, Intrinsic, Refused, Tile, demand, intrinsic, refuse_zero
 
 BYTES = VECTOR_REGISTER
-LANES = BYTES // 4  # of 32 bits
-ABSENT = 2  # of a lane that a mask does not have, behind those of the registers that were compared; the others are 0 and 1
+LANES = BYTES // 4  # for 32-bit elements
+ABSENT = 2  # lane values of a mask are 0 and 1; 2 means that the compared registers have no such lane
 
 
 class Register:
     """One vector register of 256 bytes, 64 elements of 32 bits, 128 of 16 or 256 of 8; or a mask.
 
-    It has no value until an instruction gives it one; ``values`` are the elements, None before.  Make one with
-    `vv_float`, `vv_int32` or another function of these names, as a kernel in C declares it.
+    It has no value until an instruction writes it; ``values`` are the elements, None before. Create one with
+    `vv_float`, `vv_int32` or a similar function, which correspond to declarations in C.
     """
 
     __slots__ = ("dtype", "values")
@@ -44,7 +44,7 @@ class Register:
 
     @property
     def lanes(self) -> int:
-        """How many elements it holds."""
+        """The number of elements of the register."""
         return BYTES // self.dtype.size
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ INTEGERS = (int32, uint32, int16, uint16, int8, uint8)
 Whole = Annotated[Register, CType("{vv}")]
 Number = Annotated[Register | int | float | np.generic, CType("{T}")]
 Target = Annotated[Register, CType("{vv} &")]
-Source = Annotated[Register | int | float | np.generic, CType("{vv}", "{T}")]  # a number is one for all lanes
+Source = Annotated[Register | int | float | np.generic, CType("{vv}", "{T}")]  # a number stands for all lanes
 Mask = Annotated[Register, CType("vv_bool")]
 MaskTarget = Annotated[Register, CType("vv_bool &")]
 
@@ -114,7 +114,7 @@ _DECLARED = _SINCE | {"source": "public kernels and declarations of vector regis
 
 
 def target_of(dst: Any, elements: tuple[DType, ...] = ELEMENTS) -> Register:
-    """*dst* if it is a register of one of the *elements*; raises `Refused` otherwise."""
+    """Return *dst* if it is a register of one of the types *elements*; raises `Refused` otherwise."""
     if not isinstance(dst, Register):
         raise Refused(
             f"dst is {dst!r:.80}", operand="dst", legal="a register: vv_float(), vv_int32(), vv_half(), ..."
@@ -126,7 +126,7 @@ def target_of(dst: Any, elements: tuple[DType, ...] = ELEMENTS) -> Register:
 
 
 def source_of(name: str, value: Any, dtype: DType) -> Any:
-    """Return the elements of a source, or a number as one of *dtype*; raises `Refused` for anything else."""
+    """Return the elements of a source register, or a number as *dtype*; raises `Refused` for anything else."""
     if isinstance(value, Register):
         if value.values is None:
             raise Refused(
@@ -148,7 +148,7 @@ def source_of(name: str, value: Any, dtype: DType) -> Any:
 
 
 def lanes_of(mask: Any, lanes: int) -> Any:
-    """Return which of the first *lanes* a mask has set; raises `Refused` for what is not a mask, and for one of fewer lanes."""
+    """Return a boolean for each of the first *lanes* lanes of a mask; raises `Refused` if *mask* is not a mask or has fewer lanes."""
     if not isinstance(mask, Register) or mask.dtype is not boolean:
         raise Refused(f"mask is {mask!r:.80}", operand="mask", legal="a mask: vv_bool()")
     if mask.values is None:
@@ -162,7 +162,7 @@ def lanes_of(mask: Any, lanes: int) -> Any:
 
 
 def _kept(register: Register, merging: bool) -> Any:
-    """Return what the lanes have that a mask leaves out; raises `Refused` where these have no value."""
+    """Return the values of the lanes that a mask does not set; raises `Refused` if they are needed but were never written."""
     if not merging:
         return register.dtype.dtype.type(0)
     if register.values is None:
@@ -182,7 +182,7 @@ def _row(
 
 @intrinsic("__vv_get_length", pipe=Pipe.SCALAR, memory_core=True, native=f"result = {BYTES};", **_SINCE)
 def vv_get_length() -> int:
-    """Say how many bytes a register holds: returns ``256``, on a memory core too, where kernels divide by it."""
+    """Return how many bytes a register holds: ``256``, on a memory core too, where kernels divide by it."""
     return BYTES
 
 
@@ -190,20 +190,21 @@ def vv_get_length() -> int:
 def vv_index(dst: Target, start: Number, step: Number) -> None:
     """Count: ``dst[i] = start + i * step``."""
     target = target_of(dst)
-    # In the register's type from the start, so that the lanes wrap and round as the device's would (inferred).
+    # In the register's type from the start, so that the lanes wrap and round as on the device (inferred).
     lane = np.arange(target.lanes).astype(target.dtype.dtype)
     first, distance = source_of("start", start, target.dtype), source_of("step", step, target.dtype)
     target.values = first + lane * distance
 
 
-# -- what is computed lane by lane: operations, each plain and with a mask -------------------------
+# -- lane-wise operations, each without and with a mask --------------------------------------------
 
 
 @frozen
 class LaneOperation:
-    """One operation on lanes: ``of`` of the sources' elements, which is ``formula``, for registers of the ``elements``.
+    """One lane-wise operation: the function ``of``, its ``formula``, and the types ``elements`` of its registers.
 
-    Those that are ``masked`` have forms with a mask; one that ``divides`` refuses integers whose divisor is 0 in a lane that counts.
+    A ``masked`` operation also has forms with a mask; one that ``divides`` refuses an integer divisor of 0 in
+    an active lane.
     """
 
     name: str
@@ -215,11 +216,11 @@ class LaneOperation:
     divides: bool = False
 
     def sources(self) -> list[str]:
-        """Return the names of its sources."""
+        """Return the names of the operation's sources."""
         return [name for name in ("src", "src0", "src1", "src2") if f"{name}[i]" in self.formula]
 
     def compute(self, dst: Any, sources: dict[str, Any], mask: Any = None, *, merging: bool = False) -> None:
-        """Set *dst*; with a mask where that is set, and elsewhere to what it has or to 0."""
+        """Compute *dst*; lanes that a mask does not set keep their value (*merging*) or become 0."""
         target = target_of(dst, self.elements if mask is None else _numbers(self.elements))
         values = [source_of(name, value, target.dtype) for name, value in sources.items()]
         chosen = True if mask is None else lanes_of(mask, target.lanes)
@@ -235,7 +236,7 @@ class LaneOperation:
         target.values = np.array(result, target.dtype.dtype)
 
     def rows(self) -> Iterator[Intrinsic]:
-        """Yield its rows."""
+        """Yield the rows of the operation."""
         yield self._row("", _BODIES[len(self.sources())](self))
         if self.masked:
             yield self._row("_m", _MASKED[len(self.sources())](self, True))
@@ -302,18 +303,18 @@ _MASKED = {1: _masked_of_one, 2: _masked_of_two}
 
 
 def _high(a: Tile, b: Tile) -> Any:
-    """Return the upper half of the products' bits."""
+    """Return the upper half of each product's bits."""
     dtype = np.asarray(a).dtype
-    wide = np.int64 if dtype.kind == "i" else np.uint64  # the whole product has twice the bits
+    wide = np.int64 if dtype.kind == "i" else np.uint64  # the full product has twice the bits
     return np.multiply(a, b, dtype=wide) >> wide(8 * dtype.itemsize)
 
 
 def _shifted(shift: np.ufunc, kind: str, a: Tile, count: Tile) -> Any:
-    """Shift the bits of *a* as those of an integer of *kind*; a count of all bits or more, unsigned, shifts all of them out."""
+    """Shift the bits of *a* as an integer of *kind*; an (unsigned) count of all bits or more shifts everything out."""
     width = np.asarray(a).dtype.itemsize
     bits, counts = np.asarray(a).view(f"{kind}{width}"), np.asarray(count).view(f"u{width}")
     within = counts < 8 * width
-    # The sign is what is left of a signed number.
+    # Of a signed number, the sign remains.
     shifted = shift(bits, np.minimum(counts, 8 * width - 1).astype(bits.dtype))
     return (
         (shifted if kind == "i" else np.where(within, shifted, 0))
@@ -323,15 +324,15 @@ def _shifted(shift: np.ufunc, kind: str, a: Tile, count: Tile) -> Any:
 
 
 def _divisor(b: Tile) -> Any:
-    """Return *b* with 1 in place of 0: a lane whose divisor is 0 and that counts has been refused."""
+    """Return *b* with 1 in place of 0; a divisor of 0 in an active lane has been refused before."""
     return np.where(np.equal(b, 0), np.asarray(b).dtype.type(1), b)
 
 
 def _quotient(a: Tile, b: Tile) -> Any:
-    """Return what IEEE 754 says of floats, and of integers what C does: toward 0, and the smallest by -1 wraps."""
+    """Return the quotient: of floats as in IEEE 754, of integers toward 0 as in C; the smallest integer by -1 wraps."""
     if np.asarray(b).dtype.kind == "f":
         return np.divide(a, b)
-    # Exact enough: integers of 32 bits at most.
+    # Exact: integers have at most 32 bits.
     return np.divide(a, _divisor(b), dtype=np.float64).astype(np.int64)
 
 
@@ -376,7 +377,7 @@ OPERATIONS = (
     ),
     *(LaneOperation(name, of, f"src0[i] {sign} src1[i]") for name, (of, sign) in _COMPARED.items()),
 )
-"""What lanes are computed by; a row follows from each, and two more from one that is masked."""
+"""The lane-wise operations; each gives one row, and two more if it is masked."""
 globals().update({row.name: row for operation in OPERATIONS for row in operation.rows()})
 
 
@@ -384,7 +385,7 @@ globals().update({row.name: row for operation in OPERATIONS for row in operation
 
 
 def _setp(name: str, of: Callable[..., Any], sign: str) -> Intrinsic:
-    """Declare the comparison that makes a mask."""
+    """Declare a comparison that sets a mask."""
 
     def body(dst: MaskTarget, src0: Whole, src1: Source) -> None:
         target = target_of(dst, (boolean,))
@@ -417,13 +418,13 @@ _COUNTED = f"1 to {BYTES // 4} elements of 32 bits, {BYTES // 2} of 16, or {BYTE
 
 
 def _counted(operand: str) -> Any:
-    """Return the rule of the elements that are moved between a register and *operand*."""
+    """Return the rule for the number of elements moved between a register and *operand*."""
     fails = f"elem_count is not None and (elem_count < 1 or elem_count * sizeof({operand}) > {BYTES})"
     return demand(fails, "elem_count = {elem_count} is out of range", _COUNTED)
 
 
 def _stored(register: Any, dst: Tile) -> Any:
-    """Return the elements of a register that is stored in *dst*; raises `Refused` for one that cannot be."""
+    """Return the elements of *register* for a store to *dst*; raises `Refused` if it cannot be stored."""
     if not isinstance(register, Register):
         raise Refused(f"register is {register!r:.80}", operand="register", legal="a register")
     if register.dtype is boolean or register.dtype.dtype != dst.dtype:
@@ -436,7 +437,7 @@ def _stored(register: Any, dst: Tile) -> Any:
 
 
 def _loaded(dst: Any, src: Tile) -> Register:
-    """*dst* if it is a register of the elements of *src*; raises `Refused` otherwise."""
+    """Return *dst* if it is a register of the type of *src*; raises `Refused` otherwise."""
     target = target_of(dst)
     if target.dtype.dtype != src.dtype:
         text = f"dst is a register of {target.dtype}, src of {src.dtype}"
@@ -453,9 +454,9 @@ def _loaded(dst: Any, src: Tile) -> Register:
     **_DECLARED,
 )
 def vv_load(dst: Target, src: Tile, elem_count: int | None = None) -> None:
-    """Load the first elements of a register from NRAM: ``dst[i] = src[i]``, all of them without a count.
+    """Load the first elements of a register from NRAM: ``dst[i] = src[i]``, all elements without a count.
 
-    The elements behind a count are 0 (unknown on the hardware, default chosen).
+    Elements after the count become 0 (unknown on the hardware, default chosen).
     """
     target = _loaded(dst, src)
     values = np.zeros(target.lanes, target.dtype.dtype)
@@ -472,7 +473,7 @@ def _load_where(dst: Register, src: Tile, mask: Register, merging: bool) -> None
 
 
 def _masked_load(how: str, unset: str) -> tuple[Intrinsic, Intrinsic]:
-    """Declare loads of the lanes that a mask has set: of a whole register, and of its first elements."""
+    """Declare masked loads: of a whole register, and of its first elements."""
 
     def body(dst: Target, src: Tile, mask: Mask) -> None:
         _load_where(dst, src, mask, how == "m")
@@ -511,7 +512,7 @@ vv_load_z, vv_load_z_counted = _masked_load("z", "the other lanes become 0")
     **_SINCE,
 )
 def vv_store(dst: Tile, register: Whole, elem_count: int | None = None) -> None:
-    """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all of them without a count."""
+    """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all elements without a count."""
     dst[...] = _stored(register, dst)[: len(dst)]
 
 
@@ -539,8 +540,8 @@ def _store_where(dst: Tile, register: Register, mask: Register, elem_count: int 
 def vv_store_m(dst: Tile, register: Whole, mask: Mask) -> None:
     """Store the elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
 
-    Only the elements that are stored must lie within the memory.  With a count in front of the mask it is a call of
-    ``__vv_store_m_counted``.
+    Only the elements that are stored must lie within the memory. A call with a count before the mask is a
+    call of ``__vv_store_m_counted``.
     """
     _store_where(dst, register, mask)
 

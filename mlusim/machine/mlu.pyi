@@ -72,7 +72,8 @@ class Mlu:
     def sync_compute(self) -> None:
         """Wait for this core's vector and tensor instructions, and for its asynchronous copies inside NRAM.
 
-        That such copies complete for it is inferred: vendor kernels wait for them so at twelve places, and are right.
+        That this sync completes such copies is inferred: vendor kernels rely on it in twelve places and give
+        right results.
         """
     def sync_io(self) -> None:
         """Wait for this core's IO-DMA copies (one side in GDRAM or LDRAM)."""
@@ -89,8 +90,8 @@ class Mlu:
     ) -> None:
         """Wait for the streams IO, move and compute; with six flags, let the last three wait for the first three.
 
-        With flags it is modelled as a full wait for the producing pipes: what may start later, may.  racecheck
-        holds the pipes that were not told to wait against what they may overtake.
+        With flags it is modelled as a full wait for the producing pipes, which the card also allows. racecheck
+        checks the pipes that do not wait against the effects that they may overtake.
         """
     def sync_cluster(self) -> None:
         """Meet the IPU cores and the memory core of the own cluster; in a Block task a plain ``__sync``."""
@@ -129,9 +130,9 @@ class Mlu:
     def bang_printf(self, fmt: str, *values: Any) -> None:
         """Print on the device, C style; at most 16 values; not on a memory core.
 
-        What one call prints is shown as lines of its own, with or without a newline at its end: the calls of different
-        tasks follow each other in an order of the schedule, and pieces of their lines would run into each other.
-        ``printf`` in a kernel of BANG C is the same.
+        The output of each call is shown on separate lines, even without a newline at its end: the order of calls
+        in different tasks depends on the schedule, and parts of their lines would mix. ``printf`` in a kernel of
+        BANG C is the same.
         """
     def assert_fail(self, assertion: str, file: str = "", line: Count = 0, function: str = "") -> None:
         """End the kernel with a fault that says which *assertion* failed, and where; C's ``assert`` calls it."""
@@ -140,7 +141,7 @@ class Mlu:
     def assert_(self, expression: Any, text: str = "") -> None:
         """End the kernel with a fault unless *expression* is true; *text* says what was expected."""
     def breakdump_scalar(self, *values: Any) -> None:
-        """End the kernel with a fault that shows *values*, numbers with their bits where they have a C type."""
+        """End the kernel with a fault that shows *values*; numbers with a C type are shown with their bits."""
     def breakdump_vector(self, pointer: Ptr, size: Count, space: Any | None = None) -> None:
         """End the kernel with a fault that shows *size* bytes from *pointer* on, which must lead into *space* if given."""
     def sync_copy_gdram_to_nram(self) -> None:
@@ -261,12 +262,12 @@ class Mlu:
         The older spelling of ``__sync_copy_wram_to_gdram``.
         """
     def bang_lock(self, id0: Count, id1: Count) -> None:
-        """Take the mutex (*id0*, *id1*) of the device, or let others run until it is free.
+        """Take the mutex (*id0*, *id1*) of the device; while it is taken, let other cores run.
 
-        An IPU core gives ``id0 == id1``, a memory core two different numbers, as the vendor's kernels do.
+        An IPU core passes ``id0 == id1``, a memory core two different numbers, as in the vendor's kernels.
         """
     def bang_unlock(self, id0: Count, id1: Count) -> None:
-        """Give the mutex (*id0*, *id1*) back."""
+        """Release the mutex (*id0*, *id1*)."""
     def float2int32(self, value: Scalar) -> int:
         """Convert one float to int32, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
     def float2int32_tz(self, value: Scalar) -> int:
@@ -456,7 +457,7 @@ class Mlu:
         The store is asynchronous toward copies and other cores; a sync comes before they read it.
         """
     def memcpy(self, dst: Ptr, src: Ptr, size: Count, direction: Direction, *shape: Count) -> None:
-        """Copy and wait: *size* bytes a segment from *src* to *dst*, sizes and strides in bytes.
+        """Copy and wait: *size* bytes per segment from *src* to *dst*; sizes and strides are in bytes.
 
         1-D: ``(dst, src, size, direction)``.
         2-D: ``(dst, src, size, direction, dst_stride, src_stride, segments - 1)``.
@@ -464,11 +465,11 @@ class Mlu:
         src_stride0, src_segments1 - 1, src_stride1, src_segments2 - 1)``: the inner index runs over
         segments1 with stride0, the outer one over segments2 with stride1.
         ``SRAM2SRAM`` takes the destination's cluster as one more argument.
-        *dst* is in front of *src*, exactly *src* or apart from it; rows may also be packed in place, so that no byte is
+        *dst* begins before *src*, exactly at *src*, or is apart from it; rows may also be packed in place if no byte is
         overwritten before it is read (inferred).
         """
     def memcpy_async(self, dst: Ptr, src: Ptr, size: Count, direction: Direction, *shape: Count) -> None:
-        """Start a copy like ``__memcpy`` and go on; it is done after the sync that waits for its pipe.
+        """Start a copy like ``__memcpy`` and continue; it is complete after the sync that waits for its pipe.
 
         ``__sync_io`` waits for copies with a side in GDRAM or LDRAM, ``__sync_move`` for the others,
         ``__sync`` and every barrier for all.  Copies of one pipe complete in order.
@@ -570,8 +571,8 @@ class Mlu:
     def nramset_async(self, dst: Ptr, elem_count: Count, value: Scalar, stride: Count, segnum: Count) -> None:
         """Start to fill NRAM: *elem_count* elements, ``segnum + 1`` times at distances of *stride* bytes.
 
-        ``dst[i] = value``; the type of the **value** says how wide an element is.  It is done after a sync
-        that waits for the move-DMA (inferred).
+        ``dst[i] = value``; the type of **value** is the element type. It is complete after a sync that waits for
+        the move-DMA (inferred).
         """
     def bang_move(
         self,
@@ -584,7 +585,7 @@ class Mlu:
     ) -> None:
         """Copy *size* bytes inside NRAM in the compute stream: ``dst.byte[i] = src.byte[i]``, in order with vectors.
 
-        With strides in bytes, ``segnum + 1`` pieces.  *dst* may be exactly *src*, to no effect.
+        With strides in bytes, ``segnum + 1`` pieces. *dst* may be exactly *src*, which has no effect.
         """
     def memcpy_nram_to_nram(
         self,
@@ -597,19 +598,20 @@ class Mlu:
     ) -> None:
         """Copy inside NRAM in the compute stream: ``dst.byte[k * dst_stride + i] = src.byte[k * src_stride + i]``, k < *segnum*.
 
-        *segnum* is here **the number of pieces**, not one less.  An older form of ``__memcpy`` with strides.
+        Here *segnum* is **the number of pieces**, not the number minus one. An older form of ``__memcpy`` with
+        strides.
         """
     def bang_incseq(self, dst: Ptr, elem_count: Count) -> None:
-        """Count up: ``dst[i] = i``; on architectures above 592 only, which no board of the catalogue has."""
+        """Count up: ``dst[i] = i``; on architectures above 592 only, of which the catalogue has no board."""
     def gather(self, dst: Ptr, src: Ptr, offset: Ptr, *rest: Any) -> None:
         """Gather and wait: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` for i below *count*, b below *size*.
 
-        ``(dst, src, offset, size, direction, stride, count)`` or
-        ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``.
-        MLU370 has it, as kernels that were accepted there show; of the others of this page that is not known.
+        ``(dst, src, offset, size, direction, stride, count)`` or ``(dst, src, offset, bitmask, size, direction,
+        stride, count)``; *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``. MLU370 has it, as kernels accepted there
+        show; for the other rows of this page that is unknown.
         """
     def gather_async(self, dst: Ptr, src: Ptr, offset: Ptr, *rest: Any) -> None:
-        """Start a gather like ``__gather`` and go on; it is done after the sync that waits for its pipe.
+        """Start a gather like ``__gather`` and continue; it is complete after the sync that waits for its pipe.
 
         ``(dst, src, offset, size, direction, stride, count)`` or
         ``(dst, src, offset, bitmask, size, direction, stride, count)``.
@@ -623,9 +625,9 @@ class Mlu:
     def scatter_async(self, dst: Ptr, src: Ptr, offset: Ptr, *rest: Any) -> None:
         """Start to scatter: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]``, in the order of i.
 
-        ``(dst, src, offset, size, direction, stride, count)`` or
-        ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``NRAM2GDRAM`` or
-        ``NRAM2NRAM``.  It is done after the sync that waits for its pipe.
+        ``(dst, src, offset, size, direction, stride, count)`` or ``(dst, src, offset, bitmask, size, direction,
+        stride, count)``; *direction* is ``NRAM2GDRAM`` or ``NRAM2NRAM``. It is complete after the sync that waits
+        for its pipe.
         """
     def bang_gather_async(
         self,
@@ -639,8 +641,8 @@ class Mlu:
     ) -> None:
         """Start a gather to NRAM: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` where bit i is set.
 
-        *src* is in NRAM, and it is done after a sync that waits for the move-DMA; or in GDRAM, and it is done after one
-        that waits for the IO-DMA, as the vendor's attention kernels for arch 592 have it.
+        With *src* in NRAM it is complete after a sync that waits for the move-DMA; with *src* in GDRAM, after a
+        sync that waits for the IO-DMA, as in the vendor's attention kernels for arch 592.
         """
     def extension(
         self,
@@ -651,10 +653,10 @@ class Mlu:
         direction: Direction,
         count: Count,
     ) -> None:
-        """Repeat pieces, in order with vectors: piece i of *size* bytes of *src* ``repeats[i]`` times, one behind the other.
+        """Repeat pieces, in order with vectors: write piece i of *size* bytes of *src* ``repeats[i]`` times in a row.
 
-        ``dst = [src[i] for i in range(count) for _ in range(repeats[i])]``; *repeats* are *count* bytes, 0 leaves a
-        piece out; *direction* is ``NRAM2NRAM`` (the one vendor kernel that has it).
+        ``dst = [src[i] for i in range(count) for _ in range(repeats[i])]``; *repeats* has *count* bytes, and 0
+        skips a piece; *direction* is ``NRAM2NRAM``, as in the only vendor kernel that uses it.
         """
     def mlisa_gather_vector(
         self,
@@ -668,7 +670,7 @@ class Mlu:
         """Gather inside NRAM in order with vectors: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]``.
 
         The instruction ``gather.vector.nram.nram.nram.u32 [dst], [src], [offset], size, count, stride`` of inline
-        assembly.  That it waits for the vectors before it, and those behind for it, is inferred.
+        assembly. That it is in order with vector instructions before and after it is inferred.
         """
     def bang_add(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Add: ``dst[i] = src0[i] + src1[i]``.  int64 is taken too, as public kernels for MLU590 do (inferred)."""
@@ -713,23 +715,23 @@ class Mlu:
         """Multiply and round toward zero: ``dst[i] = truncate(src0[i] * src1[i])``."""
     @overload
     def bang_div(self, dst: Ptr, src0: Ptr, src1: Ptr, src_addition: Ptr, elem_count: Count) -> None:
-        """Divide with room for reciprocals: ``src_addition[i] = 1 / src1[i]; dst[i] = src0[i] * (1 / src1[i])``.
+        """Divide with a buffer for reciprocals: ``src_addition[i] = 1 / src1[i]; dst[i] = src0[i] * (1 / src1[i])``.
 
-        The form of ``__bang_div`` with five arguments, of low precision, on every architecture; what is left in
-        *src_addition*, and that the error is that of the approximate reciprocal, is inferred.
+        The low-precision form of ``__bang_div`` with five arguments, on every architecture. The content of
+        *src_addition*, and that the error equals that of the approximate reciprocal, are inferred.
         """
     @overload
     def bang_div(self, dst: Ptr, src0: Ptr, src1: Ptr | Scalar, elem_count: Count) -> None:
         """Divide: ``dst[i] = src0[i] / src1[i]``, or ``src0[i] / src1`` for a scalar *src1*.
 
-        Integers divide toward zero, as in C, and refuse a divisor of 0; float division is that of IEEE 754.
-        A call with *src_addition* in front of *elem_count* is one of ``__bang_div_addition``.
+        Integers divide toward zero, as in C, and refuse a divisor of 0; float division is that of IEEE 754. A
+        call with *src_addition* before *elem_count* is a call of ``__bang_div_addition``.
         """
     def bang_div_addition(self, dst: Ptr, src0: Ptr, src1: Ptr, src_addition: Ptr, elem_count: Count) -> None:
-        """Divide with room for reciprocals: ``src_addition[i] = 1 / src1[i]; dst[i] = src0[i] * (1 / src1[i])``.
+        """Divide with a buffer for reciprocals: ``src_addition[i] = 1 / src1[i]; dst[i] = src0[i] * (1 / src1[i])``.
 
-        The form of ``__bang_div`` with five arguments, of low precision, on every architecture; what is left in
-        *src_addition*, and that the error is that of the approximate reciprocal, is inferred.
+        The low-precision form of ``__bang_div`` with five arguments, on every architecture. The content of
+        *src_addition*, and that the error equals that of the approximate reciprocal, are inferred.
         """
     def bang_rem(self, dst: Ptr, src0: Ptr, src1: Ptr | Scalar, elem_count: Count) -> None:
         """Remainder: ``dst[i] = src0[i] - trunc(src0[i] / src1[i]) * src1[i]``; *src1* may be a scalar.
@@ -991,7 +993,7 @@ class Mlu:
         src_elem_num: Count,
         seg_elem_num: Count,
     ) -> None:
-        """Apply a segment again and again, rounding toward zero: ``dst[i] = truncate(src[i] + seg[k])`` with ``k = i % seg_elem_num``.
+        """Apply a segment repeatedly, rounding toward zero: ``dst[i] = truncate(src[i] + seg[k])`` with ``k = i % seg_elem_num``.
 
         *dst* may be exactly *src*, not *seg*.
         """
@@ -1201,27 +1203,27 @@ class Mlu:
     def bang_srl(self, dst: Ptr, src: Ptr, shift: Count, elem_count: Count) -> None:
         """Shift right, filling with zeros: ``dst[i] = src[i] >> shift``."""
     def bang_filter(self, dst: Ptr, src: Ptr, mask: Ptr, elem_count: Count) -> int:
-        """Keep the elements whose mask is not zero, close together; returns how many there are.
+        """Keep the elements whose mask is not zero, packed; returns their number.
 
-        ``dst[0:k] = [src[i] for i in range(elem_count) if mask[i] != 0]``.  *dst* may be exactly *src*;
-        the rest of it stays as it is, but on MLU2xx the last 128 bytes that are written end in zeros.
+        ``dst[0:k] = [src[i] for i in range(elem_count) if mask[i] != 0]``. *dst* may be exactly *src*; the rest
+        of *dst* is unchanged, but on MLU2xx the last 128-byte line is filled with zeros.
         """
     def bang_filter_bitindex(self, dst: Ptr, src: Ptr, bitmask: Ptr, elem_count: Count) -> int:
-        """Keep the elements whose bit is set, close together; returns how many there are.
+        """Keep the elements whose bit is set, packed; returns their number.
 
         ``dst[0:k] = [src[i] for i in range(elem_count) if bitmask[i / 8] >> i % 8 & 1]``.  *dst* may be
         exactly *src*.  *elem_count* is a multiple of 8, on MLU2xx of 1024.
         """
     def bang_collect(self, dst: Ptr, src: Ptr, mask: Ptr, elem_count: Count) -> int:
-        """Keep the elements whose mask is not zero, close together; returns how many there are.
+        """Keep the elements whose mask is not zero, packed; returns their number.
 
-        ``dst[0:k] = [src[i] for i in range(elem_count) if mask[i] != 0]``.  *dst* may be exactly *src*;
-        the rest of it stays as it is, but on MLU2xx the last 128 bytes that are written end in zeros.
+        ``dst[0:k] = [src[i] for i in range(elem_count) if mask[i] != 0]``. *dst* may be exactly *src*; the rest
+        of *dst* is unchanged, but on MLU2xx the last 128-byte line is filled with zeros.
 
         The older spelling of ``__bang_filter``.
         """
     def bang_collect_bitindex(self, dst: Ptr, src: Ptr, bitmask: Ptr, elem_count: Count) -> int:
-        """Keep the elements whose bit is set, close together; returns how many there are.
+        """Keep the elements whose bit is set, packed; returns their number.
 
         ``dst[0:k] = [src[i] for i in range(elem_count) if bitmask[i / 8] >> i % 8 & 1]``.  *dst* may be
         exactly *src*.  *elem_count* is a multiple of 8, on MLU2xx of 1024.
@@ -1229,7 +1231,7 @@ class Mlu:
         The older spelling of ``__bang_filter_bitindex``.
         """
     def bang_maskmove_bitindex(self, dst: Ptr, src: Ptr, bitmask: Ptr, elem_count: Count) -> int:
-        """Keep the elements whose bit is set, close together; returns how many there are.
+        """Keep the elements whose bit is set, packed; returns their number.
 
         ``dst[0:k] = [src[i] for i in range(elem_count) if bitmask[i / 8] >> i % 8 & 1]``.  *dst* may be
         exactly *src*.  *elem_count* is a multiple of 8, on MLU2xx of 1024.
@@ -1237,13 +1239,13 @@ class Mlu:
         The older spelling of ``__bang_filter_bitindex``.
         """
     def bang_select(self, dst: Ptr, src: Ptr, index: Ptr, elem_count: Count) -> None:
-        """Keep the elements whose *index* is not zero, behind a line of 128 bytes with their number.
+        """Keep the elements whose *index* is not zero, after a line of 128 bytes with their number.
 
         ``dst`` begins with a uint32 count k; the rest of its first 128 bytes stays (on MLU2xx: zero).  From
         byte 128 on follow the k elements, filled with zeros to a multiple of 128 bytes.
         """
     def bang_select_bitindex(self, dst: Ptr, src: Ptr, bitmask: Ptr, elem_count: Count) -> None:
-        """Keep the elements whose bit is set, behind a line of 128 bytes with their number.
+        """Keep the elements whose bit is set, after a line of 128 bytes with their number.
 
         ``dst`` is laid out as by ``__bang_select``; element i belongs to bit ``i % 8`` of byte ``i / 8``.
         """
@@ -1255,12 +1257,12 @@ class Mlu:
         src1: Ptr | Scalar,
         elem_count: Count,
     ) -> None:
-        """Keep the elements of *src0* that compare true with *src1*, a vector or one number, behind their number.
+        """Keep the elements of *src0* that compare true with *src1*, a vector or a scalar, after their number.
 
         ``[src0[i] for i in range(elem_count) if src0[i] op src1[i]]`` with *mode* ``CMP_EQ``, ``CMP_NE``,
-        ``CMP_LT``, ``CMP_LE``, ``CMP_GT`` or ``CMP_GE``.  On mtp_372 *dst*, which may be exactly *src0*, has a uint32 count and right
-        behind it the elements, for one number as Masked_select has it (for a vector inferred); elsewhere it is laid out as by
-        ``__bang_select`` (inferred).
+        ``CMP_LT``, ``CMP_LE``, ``CMP_GT`` or ``CMP_GE``. On mtp_372 *dst*, which may be exactly *src0*, begins
+        with a uint32 count, directly followed by the elements; this is known for a scalar from Masked_select and
+        inferred for a vector. Elsewhere *dst* has the layout of ``__bang_select`` (inferred).
         """
     def bang_maskmove(self, dst: Ptr, src: Ptr, mask: Ptr, elem_count: Count) -> None:
         """Copy bytes where the mask's byte is not zero: ``dst.byte[i] = mask.byte[i] ? src.byte[i] : dst.byte[i]``.
@@ -1284,7 +1286,7 @@ class Mlu:
         """
     @overload
     def bang_findfirst1(self, src: Ptr, elem_count: Count) -> int:
-        """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
+        """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff if all are zero."""
     @overload
     def bang_findlast1(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Store the index of the last element that is not zero: ``dst[0] = __bang_findlast1(src, elem_count)``.
@@ -1293,7 +1295,7 @@ class Mlu:
         """
     @overload
     def bang_findlast1(self, src: Ptr, elem_count: Count) -> int:
-        """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
+        """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff if all are zero."""
     def bang_count_stored(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Store how many elements are not zero: ``dst[0] = __bang_count(src, elem_count)``.
 
@@ -1402,7 +1404,7 @@ class Mlu:
     ) -> None:
         """Pad a picture in HWC order: ``dst[pad_top + h][pad_left + w][c] = src[h][w][c]``, *value* around it.
 
-        With two paddings only they are those of the height and of the width, on both sides.
+        With only two paddings, they apply to both sides of the height and of the width.
         """
     def bang_reshape_filter(
         self,
@@ -1415,10 +1417,11 @@ class Mlu:
     ) -> None:
         """Lay *n* filters out for WRAM: ``dst[l][b] = src[b * 64 + l]``, dst as 64 lanes of n / 64 filters each (inferred).
 
-        On MLU3xx four lanes lie side by side: ``dst[l / 4][b][l % 4] = src[b * 64 + l]``, which Dilated_conv_2D, a kernel accepted
-        on MLU370, does itself.
+        On MLU3xx four lanes lie side by side: ``dst[l / 4][b][l % 4] = src[b * 64 + l]``, as Dilated_conv_2D, a
+        kernel accepted on MLU370, does without this instruction.
 
-        A filter is of 64 bytes or a multiple: the manual says 128, the vendor's own Fourier transforms have 64 (inferred).
+        The size of a filter is a multiple of 64 bytes: the manual says 128, but the vendor's Fourier transforms
+        use 64 (inferred).
         """
     def bang_reshape_nchw2nhwc(
         self,
@@ -1592,10 +1595,10 @@ class Mlu:
         n: Count,
         channels: Count,
     ) -> None:
-        """Multiply the channels of each place by one factor: ``dst[i][c] = small[i] * big[i][c]``, i below *n*.
+        """Multiply all channels of each position by one factor: ``dst[i][c] = small[i] * big[i][c]``, i below *n*.
 
-        *dst* may be exactly *big*.  *wram* is room for one element a channel in the lanes of WRAM, where ones are left
-        (all of this is inferred).
+        *dst* may be exactly *big*. *wram* is a buffer of one element per channel in the lanes of WRAM, which is
+        left filled with ones (all of this is inferred).
         """
     def bang_expand_channel_mul_add(
         self,
@@ -1607,10 +1610,10 @@ class Mlu:
         n: Count,
         channels: Count,
     ) -> None:
-        """Multiply the channels of each place by one factor and add: ``dst[i][c] = small[i] * big[i][c] + add[i][c]``.
+        """Multiply all channels of each position by one factor and add: ``dst[i][c] = small[i] * big[i][c] + add[i][c]``.
 
-        *dst* may be exactly *big* or *add*; *wram* as of ``__bang_expand_channel_mul``.  The product is rounded first (all
-        of this is inferred).
+        *dst* may be exactly *big* or *add*; *wram* is as in ``__bang_expand_channel_mul``. The product is rounded
+        first (all of this is inferred).
         """
     def bang_sumpool(
         self,
@@ -1704,7 +1707,7 @@ class Mlu:
         stride_w: Count | None = None,
         stride_h: Count | None = None,
     ) -> None:
-        """Find the largest of each window: ``dst[y][x][c]`` = its place in the window, of equals the first.
+        """Find the largest of each window: ``dst[y][x][c]`` = its index in the window, the first of equals.
 
         A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
         """
@@ -1720,7 +1723,7 @@ class Mlu:
         stride_w: Count | None = None,
         stride_h: Count | None = None,
     ) -> None:
-        """Find the smallest of each window: ``dst[y][x][c]`` = its place in the window, of equals the first.
+        """Find the smallest of each window: ``dst[y][x][c]`` = its index in the window, the first of equals.
 
         A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
         """
@@ -1741,10 +1744,10 @@ class Mlu:
         out_dh: Count | None = None,
         out_dw: Count | None = None,
     ) -> None:
-        """Find the largest of each window and where it is: ``dst[y][x][c] = max of src[h][w][c]``, and its place.
+        """Find the largest of each window and where it is: ``dst[y][x][c] = max of src[h][w][c]``, and its index.
 
-        The places lie *value_index_stride* bytes behind *dst*, as uint32 of float and uint16 of half, of equals the
-        first.  *dst* may be exactly *src* where the stride is positive.
+        The indices begin *value_index_stride* bytes after *dst*, as uint32 for float and uint16 for half; the
+        first of equal numbers counts. *dst* may be exactly *src* if the stride is positive.
         """
     def bang_unpool(
         self,
@@ -1796,11 +1799,11 @@ class Mlu:
         stride_h: Count,
         overlap: Any,
     ) -> None:
-        """Give each window's share back: ``dst[h][w][c] = sum of src[y][x][c] / (kernel_height * kernel_width)``.
+        """Distribute the gradient of each window: ``dst[h][w][c] = sum of src[y][x][c] / (kernel_height * kernel_width)``.
 
-        The sum is over the windows that hold (h, w), in their order; with *overlap* ``OVERLAP_ACC`` they add up, with
-        ``OVERLAP_COVER`` the last one stays.  What no window holds becomes 0.  The numbers of both names, and which
-        window covers the others, are unknown; these are the default chosen.
+        The sum is over the windows that hold (h, w), in order. With *overlap* ``OVERLAP_ACC`` they are added,
+        with ``OVERLAP_COVER`` the last one is stored. Elements in no window become 0. The values of both names,
+        and which window covers the others, are unknown; this is the default chosen.
         """
     def bang_matmul(
         self,
@@ -1814,10 +1817,11 @@ class Mlu:
     ) -> None:
         """Multiply matrices: ``dst[i][j] = 2^fix_pos * sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
 
-        *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, as
-        ``__bang_reshape_filter`` lays them out.  With *n* no multiple of 64 the compiler pads, as a published kernel for MLU370
-        needs: each filter begins at a multiple of 64 bytes (inferred), and the lanes without a filter do nothing.  *fix_pos* is 0 in the kernel that has it (fused_matmul_fwd, accepted on MLU370);
-        that it scales as in ``__bang_conv`` is inferred.
+        *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, as ``__bang_reshape_filter``
+        lays them out. If *n* is not a multiple of 64, the compiler pads, as a published kernel for MLU370
+        requires: each filter begins at a multiple of 64 bytes (inferred), and lanes without a filter do nothing.
+        *fix_pos* is 0 in the only kernel that passes it (fused_matmul_fwd, accepted on MLU370); that it scales as
+        in ``__bang_conv`` is inferred.
         """
     @overload
     def bang_conv(
@@ -1841,7 +1845,7 @@ class Mlu:
     ) -> None:
         """Convolve and add: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
 
-        The form of ``__bang_conv`` with *bias*, *co* elements, behind *weight*; all else is as there.
+        The form of ``__bang_conv`` with *bias* (*co* elements) after *weight*; everything else is as there.
         """
     @overload
     def bang_conv(
@@ -1864,15 +1868,16 @@ class Mlu:
     ) -> None:
         """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c]``.
 
-        *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters as
-        ``__bang_reshape_filter`` lays them out; with *co* no multiple of 64 the compiler pads, as a published kernel for MLU370
-        needs: the channels of each place in each filter begin at a multiple of 64 bytes (inferred).  **Width comes before height** among the strides.  A call with *bias*
-        behind *weight* is one of ``__bang_conv_bias``.
+        *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters as ``__bang_reshape_filter``
+        lays them out; if *co* is not a multiple of 64, the compiler pads, as a published kernel for MLU370
+        requires: the channels of each position in each filter begin at a multiple of 64 bytes (inferred). **Width
+        comes before height** among the strides. A call with *bias* after *weight* is a call of
+        ``__bang_conv_bias``.
 
-        With four numbers at the end they are ``in_dh, in_dw, out_dh, out_dw``: the dilations of height and width, and 1, 1
-        (Dilated_conv_2D, a kernel accepted on MLU370); there is no fixed-point position then.  Products of half with sums of
-        float are what conv_standard_1D and conv_standard_2D__square_input__square_kernel need, accepted there; other types
-        and a fixed-point position are inferred.
+        Four arguments at the end are ``in_dh, in_dw, out_dh, out_dw``: the dilations of height and width, and 1,
+        1 (Dilated_conv_2D, a kernel accepted on MLU370); such a call has no fixed-point position. Products of
+        half with sums in float are known from conv_standard_1D and conv_standard_2D__square_input__square_kernel,
+        accepted there; other types and the fixed-point position are inferred.
         """
     def bang_conv_bias(
         self,
@@ -1895,7 +1900,7 @@ class Mlu:
     ) -> None:
         """Convolve and add: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
 
-        The form of ``__bang_conv`` with *bias*, *co* elements, behind *weight*; all else is as there.
+        The form of ``__bang_conv`` with *bias* (*co* elements) after *weight*; everything else is as there.
         """
     @overload
     def bang_mlp(
@@ -1910,7 +1915,7 @@ class Mlu:
     ) -> None:
         """Apply a fully connected layer and add: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x] + bias[o]``.
 
-        The form of ``__bang_mlp`` with *bias*, *outputs* elements, before *weight*; all else is as there.
+        The form of ``__bang_mlp`` with *bias* (*outputs* elements) before *weight*; everything else is as there.
         """
     @overload
     def bang_mlp(
@@ -1924,9 +1929,9 @@ class Mlu:
     ) -> None:
         """Apply a fully connected layer: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x]``.
 
-        *weight* is in WRAM: *outputs* filters of *inputs* elements as ``__bang_reshape_filter``
-        lays them out, padded where they are not multiples of 64, as in ``__bang_matmul``.  A call with *bias* before *weight* is one of
-        ``__bang_mlp_bias``.
+        *weight* is in WRAM: *outputs* filters of *inputs* elements as ``__bang_reshape_filter`` lays them out,
+        padded if they are not multiples of 64, as in ``__bang_matmul``. A call with *bias* before *weight* is a
+        call of ``__bang_mlp_bias``.
         """
     def bang_mlp_bias(
         self,
@@ -1940,7 +1945,7 @@ class Mlu:
     ) -> None:
         """Apply a fully connected layer and add: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x] + bias[o]``.
 
-        The form of ``__bang_mlp`` with *bias*, *outputs* elements, before *weight*; all else is as there.
+        The form of ``__bang_mlp`` with *bias* (*outputs* elements) before *weight*; everything else is as there.
         """
     def bang_float2int32(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert float to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
@@ -2463,10 +2468,10 @@ class Mlu:
         *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2tf32_sr(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
-        """Round float to tf32 (10 bits of fraction, kept as float), stochastically: ``dst[i] = round(src[i])``.
+        """Round float to tf32 (10 bits of fraction, stored as float), stochastically: ``dst[i] = round(src[i])``.
 
-        The nearer of both neighbours is the likelier one.  The hardware's random numbers are unknown; the default
-        chosen is a fixed sequence by index, so that results repeat.
+        The nearer neighbour is more likely. The hardware's random numbers are unknown; the default chosen is a
+        fixed sequence by index, so that results are reproducible.
         """
     def bang_int322float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, toward zero: ``dst[i] = src[i] * 2**pos``.
@@ -2905,7 +2910,7 @@ class Mlu:
     def bang_atomic_cas(self, dst: Ptr, src1: Ptr, compare: Scalar, new: Scalar) -> None:
         """Compare and swap one element: ``dst[0] = src1[0]; if (src1[0] == compare) src1[0] = new``.
 
-        *src1* is in GDRAM; *dst*, in NRAM, gets what was there before: *compare* if the swap took place.
+        *src1* is in GDRAM; *dst*, in NRAM, receives the old value: *compare* if the swap took place.
         """
     def bang_atomic_reduce_cas(self, dst: Ptr, compare: Scalar, new: Scalar) -> None:
         """Compare and swap one element of GDRAM: ``if (dst[0] == compare) dst[0] = new``, no result."""
@@ -3018,7 +3023,7 @@ class Mlu:
         ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_dec``.  The formula is unknown, default chosen.
         """
     def vv_get_length(self) -> int:
-        """Say how many bytes a register holds: returns ``256``, on a memory core too, where kernels divide by it."""
+        """Return how many bytes a register holds: ``256``, on a memory core too, where kernels divide by it."""
     def vv_index(self, dst: Register, start: Register | Scalar, step: Register | Scalar) -> None:
         """Count: ``dst[i] = start + i * step``."""
     def vv_move(self, dst: Register, src: Register | Scalar) -> None:
@@ -3310,9 +3315,9 @@ class Mlu:
     ) -> None:
         """Choose lane by lane: ``dst[i] = mask[i] ? src0[i] : src1[i]``."""
     def vv_load(self, dst: Register, src: Ptr, elem_count: Count | None = None) -> None:
-        """Load the first elements of a register from NRAM: ``dst[i] = src[i]``, all of them without a count.
+        """Load the first elements of a register from NRAM: ``dst[i] = src[i]``, all elements without a count.
 
-        The elements behind a count are 0 (unknown on the hardware, default chosen).
+        Elements after the count become 0 (unknown on the hardware, default chosen).
         """
     @overload
     def vv_load_m(self, dst: Register, src: Ptr, elem_count: Count, mask: Register) -> None:
@@ -3349,7 +3354,7 @@ class Mlu:
         The form of ``__vv_load_z`` with a count, which stands in front of the mask (inferred from the store).
         """
     def vv_store(self, dst: Ptr, register: Register, elem_count: Count | None = None) -> None:
-        """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all of them without a count."""
+        """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all elements without a count."""
     @overload
     def vv_store_m(self, dst: Ptr, register: Register, elem_count: Count, mask: Register) -> None:
         """Store the first elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
@@ -3360,8 +3365,8 @@ class Mlu:
     def vv_store_m(self, dst: Ptr, register: Register, mask: Register) -> None:
         """Store the elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
 
-        Only the elements that are stored must lie within the memory.  With a count in front of the mask it is a call of
-        ``__vv_store_m_counted``.
+        Only the elements that are stored must lie within the memory. A call with a count before the mask is a
+        call of ``__vv_store_m_counted``.
         """
     def vv_store_m_counted(self, dst: Ptr, register: Register, elem_count: Count, mask: Register) -> None:
         """Store the first elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
