@@ -1,6 +1,6 @@
 """Copies: the directions of a core, the check of each copy, and the general copy, which handles every form.
 
-The general copy resolves a direction, sizes and strides to two byte views, and moves one to the other.  The methods that are rendered for copies (`engine.recipes.render`) have the common forms, and leave the others to it.
+The general copy resolves a direction, sizes and strides to two byte views, and copies one to the other.  The rendered methods of copies (`engine.recipes.render`) handle the common forms and call the general copy for the others.
 """
 
 import functools

@@ -1,7 +1,7 @@
 """The recipes of copies: the direction decides memories and pipe, the integers after it decide the form.
 
-A form is what both engines have code for; what is legal in no form of its own, or is observed in rows, is left to the general
-copy (`engine.copies.strided_copy`).  `engine.recipes.render` renders a form as Python, `machine.native.text.copies` as C.
+Both engines have code for each form.  The general copy (`engine.copies.strided_copy`) handles other legal copies, and
+observed copies of several rows.  `engine.recipes.render` renders a form as Python, `machine.native.text.copies` as C.
 """
 
 from typing import TYPE_CHECKING

@@ -426,9 +426,10 @@ RENDERED: Mapping[type, Callable[[Writer, Any], Iterable[str]]] = {
 }
 
 
-# -- the forms of copies: one condition for all that must hold, then what is done ----------------------
+# -- copies: for each form one condition that joins all checks, then the effect ------------------------
 
-# In the code ``to`` and ``frm`` are the views of both sides, ``d`` and ``s`` their first bytes.
+# In the code ``to`` and ``frm`` are the views of both sides, ``d`` and ``s`` the offsets of their first
+# bytes.
 STRIDES = ", ".join(at.STRIDES)
 _EXPLAINED = (
     "size = explain_copy(mlu, row, dst, src, size, direction, (), asynchronous=False)",
@@ -438,7 +439,7 @@ _VIEWS = {"dst": ("to", "d"), "src": ("frm", "s")}
 
 
 def copy_lines(arch: "Arch", number: int, copy: at.Copy) -> Lines:
-    """Yield the body of the method of a copy, the table's *number*, on *arch*."""
+    """Yield the body of the method of a copy, row *number* of the table, on *arch*."""
     taken = f"strided_copy(mlu, row, {number}, (dst, src, size, direction, shape), asynchronous={copy.asynchronous})"
     for form in copy.forms:
         if form.shaped:
@@ -449,7 +450,7 @@ def copy_lines(arch: "Arch", number: int, copy: at.Copy) -> Lines:
             yield "    return"
         elif form.shaped is False:
             yield from _form(arch, number, form, _EXPLAINED)
-        else:  # compiled code has it; Python has the general copy
+        else:  # compiled code renders this form; Python uses the general copy
             yield taken
             yield "remember_flight(mlu.core, dst, src, size, shape)"
 
@@ -491,14 +492,14 @@ def _held(arch: "Arch", condition: at.CopyCondition, *, rows: bool) -> Iterator[
             yield f"(to.allocation is not frm.allocation or {apart})"
         case at.Grained():
             asked = f"misaligned({arch.generation}, direction, d, s, size)"
-            on_2xx = f"not {asked}"  # elsewhere only WRAM asks for multiples
+            on_2xx = f"not {asked}"  # on other generations only WRAM has alignment rules
             yield on_2xx if arch.generation == 2 else f"(to.space is not WRAM is not frm.space or {on_2xx})"
         case _:
             yield _end(condition, rows=rows)
 
 
 def _end(condition: at.OfThisCore | at.Within | at.Directed, *, rows: bool) -> str:
-    """Render what must hold of one side."""
+    """Render the condition on one side of the copy."""
     view, first = _VIEWS[condition.side]
     match condition:
         case at.OfThisCore():
@@ -520,7 +521,8 @@ def _traffic(_: int, rows: bool) -> Lines:
 
 
 def _move_rows(_: int, __: bool) -> Lines:
-    # The commonest rows are plain slices of arrays: one segment, whose strides do not matter, and segments of one element.
+    # The most frequent cases are plain slices of arrays: one segment, whose stride has no effect, or segments
+    # of one element.
     yield "step, skip = dst_stride // size, src_stride // size"
     yield "if segnum == 0: to.raw[d : d + size] = frm.raw[s : s + size]"
     yield "elif to.dtype is frm.dtype and size == to.itemsize and skip and step * size == dst_stride and skip * size == src_stride:"
