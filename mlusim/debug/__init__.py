@@ -1,4 +1,4 @@
-"""The kernel debugger: stops, looks and goes back in a launch, with the whole device in view."""
+"""The kernel debugger: it stops a launch, inspects the whole device, and goes back in time."""
 
 import importlib
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Return `OperatorProgram`, which is loaded when it is asked for: a kernel is debugged without operators."""
+    """Return `OperatorProgram`, which is imported at its first use: a kernel is debugged without operators."""
     if name == "OperatorProgram":
         return importlib.import_module("mlusim.operators.runner").OperatorProgram
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

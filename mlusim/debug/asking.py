@@ -1,4 +1,4 @@
-"""The question `why`: of an expression or a branch of a paused session, answered by the chain that leads to it."""
+"""The command `why`: the chain of causes of an expression's value or of a branch, in a paused session."""
 
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 Asked = Read | tuple[Byte, str]
-"""A variable, or a byte with its name."""
+"""A variable, or a byte with its name for the user."""
 
 
 def writer_of(session: "DebugSession", place: str, depth: int = DEPTH) -> Origin:
-    """Return the last write of the first byte that *place* means, and its sources over *depth* links."""
+    """Return the last write of the first byte of *place*, with its sources over *depth* links."""
     span = session.resolve(place)
     session.leave_interrupt()
     with closing(search_from(session, depth)) as search:
@@ -39,7 +39,7 @@ def writer_of(session: "DebugSession", place: str, depth: int = DEPTH) -> Origin
 def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
     """Return the origin of the value of the expression *words*, or of a decision if they are ``branch [LINE]`` or empty.
 
-    Raises `UsageError` for what has no value here, or where no task is in a function.
+    Raises `UsageError` for an expression without a value here, and if no task is in a function.
     """
     text = words.strip()
     first, _, line = (word.strip() for word in text.partition(" "))
@@ -79,13 +79,13 @@ def _with_value(session: "DebugSession", text: str) -> str:
 
 
 def search_from(session: "DebugSession", depth: int = DEPTH, nodes: int | None = None) -> CauseSearch:
-    """Return a search from where *session* stands."""
+    """Return a search that begins at the position of *session*."""
     most = nodes or (NODES if depth <= DEPTH else 8 * depth)
     return CauseSearch(session.runs, session.position, session.focus, session.level, max(1, depth), most)
 
 
 def _reads_of(session: "DebugSession", words: str) -> "list[Asked] | None":
-    """Return the variables and the bytes that an expression reads; None where it is a place in memory."""
+    """Return the variables and the bytes that an expression reads; None if it names a place in memory."""
     frame = session.frame()
     if frame is None:
         return None

@@ -1,7 +1,7 @@
-"""Changing a run by hand: variables of a kernel, elements and bytes of memory.
+"""Changes by hand in a run: variables of a kernel, elements and bytes of memory.
 
-The run forks where it is changed: from there on it is no longer what the program does.  Every run of the launch
-makes the change again at its place, so that going back and forth keeps it.
+The run forks at a change: from there on it differs from the program.  Every later run of the launch
+repeats the change at its place, so that moving back and forth keeps it.
 """
 
 import ctypes
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 
-# Values that a user gives to variables, elements and members in a frame of BANG C, as C assigns them.
+# User-defined values of variables, elements and members in a frame of BANG C, converted as C does.
 
 
 def assigned(
@@ -40,9 +40,9 @@ def assigned(
     extra: Mapping[str, Any],
     bind: Callable[[FrameType, str, Any], None],
 ) -> "Assignment | None":
-    """Return the assignment in C of *expression* to *target* in *frame*; None if either is Python's, or not an expression.
+    """Return the C assignment of *expression* to *target* in *frame*; None if either is Python, or not an expression.
 
-    *bind* is called to give a local of a frame a value.  Raises `UsageError` for a value that C does not convert to the target's type.
+    *bind* sets a local of a frame.  Raises `UsageError` for a value that C does not convert to the target's type.
     """
     scope = c_scope(frame, extra)
     if scope is None:
@@ -64,10 +64,10 @@ def assigned(
 
 
 def assign(session: "DebugSession", target: str, text: str) -> str:
-    """Give *target*, a variable of the frame in focus or elements in memory, the value of *text*; return a sentence about it.
+    """Assign the value of *text* to *target*, a variable of the frame in focus or elements in memory; return a sentence about it.
 
-    In a frame of BANG C both are C, and the value is converted as C does.
-    Raises `UsageError` for what is neither, and for a value that it cannot hold.
+    In a frame of BANG C both are C, and the value is converted as in C.
+    Raises `UsageError` for an invalid target, and for a value outside of the target's type.
     """
     core, target = session.core(), target.strip()
     if core is None:
@@ -82,7 +82,7 @@ def assign(session: "DebugSession", target: str, text: str) -> str:
         names = names_of(paused, own)
         typed = assigned(target, code, frame, own, names, _bind)
         if typed is not None:
-            with reasons(own, stores=True):  # it leaves no trace in the machine but the bytes
+            with reasons(own, stores=True):  # the machine changes only in these bytes
                 typed.make()
             return
         value = evaluate(code, frame, own, names)
@@ -124,7 +124,7 @@ def _changed(session: "DebugSession", text: str, apply: Any) -> str:
 def _there(
     session: "DebugSession", tracer: Tracer, label: str, level: int
 ) -> "tuple[PausedRun, Core | None, FrameType | None]":
-    """Return the run of *tracer* at its present place, the core called *label*, and frame *level* of that core."""
+    """Return the run of *tracer* at its current position, the core *label*, and frame *level* of that core."""
     assert tracer.session is not None
     own = next((core for core in tracer.cores if name_of(core) == label), None)
     paused = PausedRun(session.recorded, tracer.session, tracer, Stop(session.position, LINE, own))
@@ -133,21 +133,21 @@ def _there(
 
 
 def _bind(frame: FrameType | None, name: str, value: object) -> None:
-    """Give a local variable a value."""
+    """Assign *value* to a local variable."""
     if frame is None or name not in frame.f_locals:
         known = "" if frame is None else f"; there are {', '.join(variables_of(frame))}"
         raise UsageError(
             f"there is no variable {name} here{known}; elements of memory are written as {name}[0]"
         )
     frame.f_locals[name] = value
-    if sys.version_info < (3, 13):  # from 3.13 on f_locals writes through
+    if sys.version_info < (3, 13):  # from 3.13 on f_locals is writable
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 
 def _store(
     paused: PausedRun, core: "Core | None", frame: FrameType | None, target: str, value: object
 ) -> None:
-    """Give elements of memory a value, or values."""
+    """Assign *value* to elements of memory."""
     span = resolve(target, paused, core, frame)
     allocation, start = locate(span, paused, core)
     if span.dtype is None:

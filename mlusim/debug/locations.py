@@ -1,6 +1,7 @@
-"""Locations: the user's words for a place, and breakpoints there.
+"""Locations: places in the words of the user, and breakpoints there.
 
-A front names places by words, as ``kernel.py:94`` or ``bang_add``; `break_at` and `watch_at` set breakpoints.
+A front passes the user's words for a place, as ``kernel.py:94`` or ``bang_add``; `break_at` and `watch_at` set
+breakpoints.
 """
 
 import re
@@ -58,7 +59,7 @@ def break_at(
     ignore: int = 0,
     temporary: bool = False,
 ) -> stops.Breakpoint:
-    """Set a breakpoint at *place* that stops only if the condition *text* holds, in *task* only, after *ignore* more hits.
+    """Set a breakpoint at *place* with the condition *text*, for *task* only, after *ignore* ignored hits.
 
     Raises `UsageError` for an unknown place, and for a condition that cannot be evaluated there.
     """
@@ -79,13 +80,13 @@ def watch_at(
     task: str | None = None,
     ignore: int = 0,
 ) -> stops.Breakpoint:
-    """Set a watchpoint on the bytes that *place* means, of the task in focus or of *anyone*.
+    """Set a watchpoint on the bytes of *place*, in the task in focus or in *anyone*'s memory.
 
-    What lies in no memory, a scalar or another expression in the variables of the frame in focus, is watched by its
-    value.  Raises `UsageError` for what is neither, and for *reads* of a value.
+    An expression that is not in memory, such as a scalar, is watched by its value in the
+    frame in focus.  Raises `UsageError` for any other *place*, and for *reads* of a value.
     """
     paused, core = session.look(), session.core()
-    # Before any core has begun, its memories are known by their sizes alone.
+    # Before any core has begun, only the sizes of its memories are known.
     span = None if core is not None else ahead(place, paused)
     location: stops.Location | None = None
     if span is None:
@@ -102,7 +103,7 @@ def watch_at(
 
 
 def watched_as(session: "DebugSession", place: str) -> str:
-    """Describe what `watch_at` would watch at *place*; raises `UsageError` where it is neither bytes nor a value."""
+    """Describe what `watch_at` would watch at *place*; raises `UsageError` if *place* is neither bytes nor a value."""
     try:
         span = session.resolve(place)
     except UsageError:
@@ -116,7 +117,7 @@ def watched_as(session: "DebugSession", place: str) -> str:
 def _value_watch(
     session: "DebugSession", place: str, *, reads: bool, anyone: bool
 ) -> stops.ValueWatch | None:
-    """Return the watch of an expression's value in the frame in focus; None if it has no value there."""
+    """Return a watchpoint on an expression's value in the frame in focus; None if it has no value there."""
     try:
         read = _reader(place)
     except UsageError:
@@ -136,7 +137,7 @@ def _value_watch(
 
 
 def _reader(text: str) -> Callable[[Core, FrameType], str | None]:
-    """Return a function of a core and a frame that returns the value of *text* as a string, or None if it has no value or is a collection."""
+    """Return a function that returns the value of *text* in a core and a frame as a string, None without a value or for a collection."""
     code = parse(text)
 
     def read(core: Core, frame: FrameType) -> str | None:
@@ -159,13 +160,13 @@ def _add(session: "DebugSession", point: stops.Breakpoint, text: str | None) -> 
 
 
 def set_condition(session: "DebugSession", point: stops.Breakpoint, text: str | None) -> None:
-    """Let *point* stop only if *text* holds, or always if *text* is None; raises `UsageError` for an unknown name."""
+    """Set the condition *text* of *point*, None to remove it; raises `UsageError` for an unknown name."""
     test = None if text is None else tested(session, point.location, text)
     point.condition, point.test = text, test
 
 
 def tested(session: "DebugSession", location: stops.Location, text: str) -> Test:
-    """Return a test of *text*; raises `UsageError` for a name that is not known at *location*."""
+    """Return a function that evaluates the condition *text*; raises `UsageError` for a name that is unknown at *location*."""
     test: Test = condition(text)
     functions = session.functions
     codes = list(_codes(location, functions))
@@ -186,7 +187,7 @@ def tested(session: "DebugSession", location: stops.Location, text: str) -> Test
 
 
 def names_at(session: "DebugSession", location: stops.Location) -> list[str]:
-    """Return the names that a condition at *location* may use: the variables there, those at file scope, macros and functions of C."""
+    """Return the names that a condition at *location* may use: local variables, names at file scope, macros and C functions."""
     module = session.owned.names
     scopes = module.get(SCOPES)
     found: list[str] = [] if scopes is None else [*scopes.names()]
@@ -202,7 +203,7 @@ def names_at(session: "DebugSession", location: stops.Location) -> list[str]:
 
 
 def _codes(location: stops.Location, functions: Iterable[UserFunction]) -> Iterable[CodeType]:
-    """Yield the functions that a breakpoint at *location* stops in, or all functions if that is not known."""
+    """Yield the functions in which a breakpoint at *location* may stop; all functions if that is not known."""
     for code in (code for f in functions for code in nested(f.code)):
         if isinstance(location, stops.LineLocation):
             inside = any(line == location.line for _, _, line in code.co_lines())
@@ -216,7 +217,7 @@ def _codes(location: stops.Location, functions: Iterable[UserFunction]) -> Itera
 
 
 def doubt(session: "DebugSession", point: stops.Breakpoint) -> str:
-    """Return a remark on a task that this launch does not have; another launch of the program may have it."""
+    """Return a remark if the task does not exist in this launch; another launch of the program may have it."""
     label = point.location.label if isinstance(point.location, stops.TaskLocation) else point.task
     return no_such_task(session.look(), label) if label is not None else ""
 
@@ -225,12 +226,12 @@ def doubt(session: "DebugSession", point: stops.Breakpoint) -> str:
 
 
 def location_of(session: "DebugSession", place: str) -> stops.Location:
-    """Find the place that the words of `break` name; raises `UsageError` for what is not a place."""
+    """Find the location that the words of `break` name; raises `UsageError` if there is none."""
     try:
         return _location(session, place)
     except UsageError:
         first, _, rest = place.partition(" ")
-        # The place itself is right: the sentence should be about the words after it.
+        # The place itself exists: the message should be about the words after it.
         if not rest or first in SPECIAL:
             raise
         _location(session, first)
@@ -249,7 +250,7 @@ def _location(session: "DebugSession", place: str) -> stops.Location:
     line = _LINE.match(place)
     if line is not None:
         return _at_line(session, line["file"], int(line["line"]), place)
-    # An intrinsic comes before a function of the same name: the vendor's names are reserved.
+    # Intrinsics precede functions of the same name, since the vendor's names are reserved.
     name = place.lstrip("_")
     if name in ISA:
         return _intrinsic(session, name)
@@ -265,12 +266,12 @@ def _location(session: "DebugSession", place: str) -> stops.Location:
 
 
 def _loads(session: "DebugSession") -> bool:
-    """Return whether the program may load more code while it runs; a call of a kernel has all of it at its first launch."""
+    """Return whether the program may load code while it runs; a kernel call has all code at its first launch."""
     return bool(getattr(session.program, "loads_code", False))
 
 
 def _function(session: "DebugSession", name: str) -> stops.Location:
-    """Return the function called *name*, with each instantiation of a template; those that a later launch loads are added."""
+    """Return the function *name*, with all instantiations of a template; those loaded by later launches are added."""
     named = find_functions(name, session.functions_named(name), session.owned)
     text = named[0].name if len(named) == 1 else name
     loads = _loads(session)
@@ -291,7 +292,7 @@ def _if_loaded(session: "DebugSession", name: str) -> stops.Location | str:
 
 
 def _at_line(session: "DebugSession", file: str | None, number: int, place: str) -> stops.Location:
-    """Return a line of a file; if none of its code is loaded yet, keep the place until some is."""
+    """Return a line of a file; if none of its code is loaded yet, return a pending location."""
     site, functions, owned = session.site(), session.functions, session.owned
     if file is None and site is None and not functions:
         raise UsageError(
@@ -300,7 +301,7 @@ def _at_line(session: "DebugSession", file: str | None, number: int, place: str)
     name = file or (site[0] if site is not None else functions[0].code.co_filename)
     functions = session.functions_in(name)
     if not code_lines(name, functions, owned):
-        # As gdb's pending breakpoints: the file may be loaded by a later launch.
+        # Like gdb's pending breakpoints: a later launch may load the file.
         return stops.PendingLocation(
             place, lambda: _loaded(session, name, number), "no such file is loaded yet"
         )
@@ -309,7 +310,7 @@ def _at_line(session: "DebugSession", file: str | None, number: int, place: str)
 
 
 def _loaded(session: "DebugSession", name: str, number: int) -> stops.Location | str:
-    """Return the line, or the next one with code in its function, once a file called *name* is loaded that has it; why not before."""
+    """Return the line, or the next line with code in its function, once a file *name* with it is loaded; until then the reason."""
     functions = session.functions_in(name)
     try:
         number = line_within(name, number, functions)
@@ -320,7 +321,7 @@ def _loaded(session: "DebugSession", name: str, number: int) -> stops.Location |
 
 
 def _intrinsic(session: "DebugSession", name: str) -> stops.Location:
-    """Return every issue of an intrinsic, or the lines that name it if the machine does not announce it."""
+    """Return the location of every issue of an intrinsic, or of the lines that name it if the machine does not announce it."""
     spelling = ISA[name].spelling
     if name in HEARD:
         return stops.IntrinsicLocation(name, spelling)

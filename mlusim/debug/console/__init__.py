@@ -1,1 +1,1 @@
-"""The front that reads words and prints text."""
+"""The text front of the debugger: command lines in, text out."""

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
 
 
-# Beginnings that fit several views, and the one that is meant.
+# Prefixes that match several views, and the view that each selects.
 SHORT = {"b": "breakpoints", "l": "locals", "la": "launch", "t": "tasks"}
-BAR = 32  # columns of a bar
+BAR = 32  # columns of a bar that shows a share
 
 
 def info(console: CommandContext, words: str) -> str:
@@ -123,7 +123,7 @@ def _locals(session: "DebugSession", words: str) -> str:
 def _declared(
     session: "DebugSession", frame: "FrameType", held: "Mapping[str, Any]"
 ) -> list[tuple[str, str]]:
-    """Return the variables of *frame* whose values are *held*, as the source declares them, with these values."""
+    """Return the declarations of the variables of *frame*, as in the source, with their values from *held*."""
     scope = c_scope(frame, beyond=True)
     types = {} if scope is None else scope.types()
     paused = session.look()

@@ -1,4 +1,4 @@
-"""The commands that look around: where, list, focus, history."""
+"""The commands about the current position: where, list, focus, history."""
 
 import linecache
 from collections.abc import Iterator
@@ -35,17 +35,17 @@ def where(console: CommandContext, _words: str) -> str:
 
 
 def up(console: CommandContext, words: str) -> str:
-    """Move to the caller's frame."""
+    """Select the caller's frame."""
     return _level(console.session, console.session.level + _steps(words))
 
 
 def down(console: CommandContext, words: str) -> str:
-    """Move to the frame of the function called."""
+    """Select the frame of the called function."""
     return _level(console.session, console.session.level - _steps(words))
 
 
 def frame_(console: CommandContext, words: str) -> str:
-    """Move to a frame by its number."""
+    """Select a frame by its number."""
     if words and not words.isdigit():
         raise UsageError(f"{words!r} is not a number of a frame; `where` shows them")
     return _level(console.session, int(words) if words else console.session.level)
@@ -68,9 +68,9 @@ def _level(session: "DebugSession", level: int) -> str:
 
 
 def list_(console: CommandContext, words: str) -> str:
-    """Show the source around a line; without a place the lines after those shown last at this stop."""
+    """Show the source around a line; without an argument, the lines after the last ones shown at this stop."""
     session = console.session
-    # Only at the same stop does `list` go on from the lines shown last; at another it begins at the line there.
+    # `list` continues after the last lines only at the same stop; at another one it begins at its line.
     known = console.listed if console.listed is not None and console.listed[0] is session.stop else None
     if words == "-" or (not words and known is not None):
         if known is None:
@@ -82,7 +82,7 @@ def list_(console: CommandContext, words: str) -> str:
             first, last = last + 1, last + 2 * AROUND
     else:
         file, first, last = _meant(session, words)
-    # Without a source there is nothing to compare with, and `listing` says so.
+    # Without a source there is no line to compare, and `listing` reports that.
     count = len(linecache.getlines(file))
     if count and not 1 <= first <= min(last, count):
         raise UsageError(f"there are no more lines there; {place_of(file)} has the lines 1 to {count}")
@@ -92,7 +92,7 @@ def list_(console: CommandContext, words: str) -> str:
 
 
 def _meant(session: "DebugSession", words: str) -> tuple[str, int, int]:
-    """Return the file and the lines that *words* mean: around a line or a function, or from a place to a place."""
+    """Return the file and the lines of *words*: around a line or a function, or from one place to another."""
     if not words:
         site = session.site()
         if site is None:
@@ -123,7 +123,7 @@ def _meant(session: "DebugSession", words: str) -> tuple[str, int, int]:
 
 
 def _place(session: "DebugSession", word: str) -> tuple[str, int]:
-    """Return the line that a number, FILE:LINE or the name of a function means."""
+    """Return the file and line of a number, FILE:LINE or the name of a function."""
     if word.isidentifier():
         code = find_function(word, session.functions, session.owned).code
         return code.co_filename, code.co_firstlineno
@@ -136,7 +136,7 @@ def _place(session: "DebugSession", word: str) -> tuple[str, int]:
 
 
 def _line(session: "DebugSession", file: str, line: int) -> tuple[str, int]:
-    """Return a line of *file*, or of the file in focus if *file* is empty; raises `UsageError` if there is no such line."""
+    """Return *line* of *file*, or of the file in focus if *file* is empty; raises `UsageError` if there is no such line."""
     site, files = session.site(), [f.code.co_filename for f in session.functions]
     here = site[0] if site is not None else files[0]
     named = next((f for f in files if f.endswith(file)), None) if file else here
@@ -164,7 +164,7 @@ def listing(session: "DebugSession", file: str, line: int, before: int, behind: 
 
 
 def task(console: CommandContext, words: str) -> str:
-    """Look at another task."""
+    """Select another task, with its innermost frame."""
     session = console.session
     if words.startswith("apply "):
         return _apply(console, words.removeprefix("apply ").strip())
@@ -173,7 +173,7 @@ def task(console: CommandContext, words: str) -> str:
         return "no task is running here" if core is None else f"{full_name(core)} is in focus"
     name = parse_name(words)
     need_core(session.look(), name)
-    # Another task has other frames: its innermost is shown.
+    # Another task has other frames: its innermost one is selected.
     session.focus, session.level = name, 0
     core = session.core()
     assert core is not None
@@ -201,13 +201,13 @@ def _apply(console: CommandContext, words: str) -> str:
 
 
 def _applied(console: CommandContext, session: "DebugSession", chosen: list[str], line: str) -> Iterator[str]:
-    # Compared by identity: a later stop at an equal place is another one.
+    # Compared by identity: a later stop at an equal position is another stop.
     before, stop = (session.focus, session.level), session.stop
     for name in chosen:
         session.focus, session.level = name, 0
         reply = console.execute(line)
         yield f"{name}:\n{reply.text}"
-        # The launch is at another place now, and the command was meant for the old one.
+        # The launch has moved, and the command was meant for the earlier position.
         if session.stop is not stop:
             yield "the command has moved; the tasks behind are left out"
             return

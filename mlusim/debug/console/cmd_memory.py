@@ -1,4 +1,4 @@
-"""The commands about memory and values: show, compare, follow to their causes, change, save; what is shown at every stop."""
+"""The commands about memory and values: show, compare, trace causes, change, save; and the expressions displayed at every stop."""
 
 import re
 from pathlib import Path
@@ -60,7 +60,7 @@ def print_(console: CommandContext, words: str) -> str:
 
 
 def print_form(words: str, command: str) -> tuple[str, str]:
-    """Return the letter of the form before an expression, or "", and the expression; raises `UsageError` for an unknown form."""
+    """Split *words* into the letter of the form, or "", and the expression; raises `UsageError` for an unknown form."""
     form, words = _form(words)
     letters = form["letters"] if form else ""
     if form is not None and (letters not in FORM_LETTERS or form["count"]):
@@ -71,7 +71,7 @@ def print_form(words: str, command: str) -> tuple[str, str]:
 
 
 def value_in_form(session: "DebugSession", words: str, letter: str = "") -> str:
-    """Return the value of an expression in the form that *letter* names; raises `UsageError` where it has none."""
+    """Return the value of an expression in the form *letter*; raises `UsageError` if the value has no such form."""
     several = _SEVERAL.match(words)
     if several is not None and (count := _count(session, several["count"])) is not None:
         return _array(session, several["place"].strip(), count, letter)
@@ -81,7 +81,7 @@ def value_in_form(session: "DebugSession", words: str, letter: str = "") -> str:
         value = shown_of(expression, *where, whole=bool(letter))
         bits = bits_of(expression, *where) if letter else 0
     except BeyondMemory:
-        raise  # the bytes that lie there are another's: `x` shows them
+        raise  # the bytes there belong to another variable: `x` shows them
     except UsageError:
         value = _elements(session, words)
         if value is None:
@@ -96,7 +96,7 @@ def value_in_form(session: "DebugSession", words: str, letter: str = "") -> str:
 
 
 def parse_or_assign(words: str) -> "Expression":
-    """Return the parsed expression; raises `UsageError` for anything else, and names the command `set` for an assignment."""
+    """Parse an expression; raises `UsageError` for anything else, with a hint at the command `set` for an assignment."""
     try:
         return parse(words)
     except UsageError:
@@ -115,7 +115,7 @@ def parse_or_assign(words: str) -> "Expression":
 
 
 def _count(session: "DebugSession", text: str) -> int | None:
-    """Return how many elements ``place@text`` means; None if *text* is not an integer, as in a matrix product of Python."""
+    """Return the element count of ``place@text``; None if *text* is not an integer, as in a matrix product in Python."""
     try:
         value = evaluate(parse(text), session.frame(), session.core(), _known(session))
     except UsageError:
@@ -144,7 +144,7 @@ def _array(session: "DebugSession", place: str, count: int, letter: str = "") ->
 
 
 def _known(session: "DebugSession") -> "dict[str, Any]":
-    """Return the names for expressions: memory, and the host's arrays; ``input.x`` becomes a member of ``input``."""
+    """Return the names for expressions: memories, and the host's arrays; ``input.x`` becomes a member of ``input``."""
     arrays = session.arrays()
     values: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
     for head in dict.fromkeys(name.partition(".")[0] for name in arrays if "." in name):
@@ -154,7 +154,7 @@ def _known(session: "DebugSession") -> "dict[str, Any]":
 
 
 def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np.generic | None":
-    """Return the elements that brackets with commas or a colon select if Python cannot evaluate them; else None."""
+    """Return the elements selected by brackets with commas or a colon, which Python alone cannot evaluate; otherwise None."""
     array = _here(session, words) if words.endswith("]") else None
     if array is None or ":" in words.rpartition("[")[2] or array.size != 1:
         return array
@@ -163,7 +163,7 @@ def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np
 
 
 def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
-    """Return the present elements of a place of the device; None if *text* is not a place."""
+    """Return the current elements of a place of the device; None if *text* is not a place."""
     try:
         return array_of(session.look(), session.core(), session.resolve(text))
     except UsageError:
@@ -256,7 +256,7 @@ def _at_moment(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarra
 
 
 def _same_tensor(session: "DebugSession", span: ByteSpan, launch: int) -> None:
-    """Raise `UsageError` where *launch* was not given the tensor of GDRAM that *span* lies in here."""
+    """Raise `UsageError` if *launch* was not given the GDRAM tensor that contains *span*."""
     homes = session.recorded.homes
     home = next((a for a in homes if a.address <= span.low < a.address + a.nbytes), None)
     if span.space is GDRAM and home is not None and home not in session.runs.recorded(launch).homes:
@@ -274,11 +274,11 @@ def dump(console: CommandContext, words: str) -> str:
     return f"{array.size} {plural(array.size, 'element')} of {array.dtype}, shape {list(array.shape)}, written to {name}"
 
 
-# -- origins -----------------------------------------------------------------------------------------
+# -- causes ------------------------------------------------------------------------------------------
 
 
 def who_wrote(console: CommandContext, words: str) -> str:
-    """Show the write that a byte comes from."""
+    """Show the last write of a byte."""
     session = console.session
     place, _, number = words.rpartition(" ")
     deep = bool(place) and number.isdigit()
@@ -287,7 +287,7 @@ def who_wrote(console: CommandContext, words: str) -> str:
 
 
 def why(console: CommandContext, words: str) -> str:
-    """Show where the value of an expression comes from, or why a branch was taken."""
+    """Show the origin of an expression's value, or the reason of a branch."""
     form = _FORM.match(words.partition(" ")[0])
     if form is not None and (form["letters"] or not form["count"]):
         raise UsageError("why/ takes the number of links to follow in a chain, as in `why/12 count`")
@@ -299,7 +299,7 @@ def why(console: CommandContext, words: str) -> str:
 def _told(
     session: "DebugSession", origin: "Origin", level: int = 0, shown_tests: "set[str] | None" = None
 ) -> "list[str]":
-    """Return the lines of a chain; a test that led to several statements is shown once, at the first."""
+    """Return the lines of a chain; a condition that led to several statements is shown once, at the first."""
     shown_tests = set() if shown_tests is None else shown_tests
     indent = "  " * level
     head = f"{indent}{'from ' * (level > 0)}{origin.place}"
@@ -322,7 +322,7 @@ def _told(
 
 
 def _when(session: "DebugSession", origin: "Origin") -> str:
-    """Return the predicted time of a write if `info time` has already predicted the launch."""
+    """Return the predicted time of a write if `info time` has predicted the launch."""
     clock = session.runs.recorded(origin.launch).clock
     at = clock.at(origin.task, origin.moment) if clock is not None else None
     return f", {at[1]:.3f} us" if at is not None and at[0] == origin.moment else ""
@@ -362,11 +362,11 @@ def ptype(console: CommandContext, words: str) -> str:
 
 
 def _type_of(session: "DebugSession", words: str) -> "t.Type | str | None":
-    """Return the type of C that *words* name, or have as an expression; of a function its text; None in a kernel of Python."""
+    """Return the C type that *words* name, or that they have as an expression; for a function its declaration; None in a Python kernel."""
     scope = c_scope(session.frame(), names := session.names())
     if scope is None:
         return None
-    # A variable hides a type of the same name, as in C.
+    # A variable hides a type with the same name, as in C.
     if scope.local(words) is None:
         named = parse_type(words, scope.is_type)
         if named is not None:
@@ -377,12 +377,12 @@ def _type_of(session: "DebugSession", words: str) -> "t.Type | str | None":
         if functions := scope.functions(words.removeprefix("&").strip()):
             return "\n".join(dict.fromkeys(function_type(f) for f in functions))
     typed_value = typed(parse(words), session.frame(), session.core(), names)
-    # No scope of C: the frame is that of a Python kernel, whose values have types of Python.
+    # No C scope: the frame is that of a Python kernel, whose values have Python types.
     return None if typed_value is None else typed_value.type
 
 
 def _defined(kind: t.Type, enumerations: "Mapping[str, Mapping[str, int]]") -> str:
-    """Return the definition of a type of C: the members of a record, also of one behind a pointer or in an array, or the numbers of an enumeration."""
+    """Return the definition of a C type: the members of a record, also behind a pointer or in an array, or the values of an enumeration."""
     if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Record):
         return f"{_members(kind.to)} {'&' if kind.reference else '*'}  // to {_bytes(kind.to)}"
     if isinstance(kind, t.Array) and isinstance(kind.of, t.Record):
@@ -408,12 +408,12 @@ def display(console: CommandContext, words: str) -> str:
         _, text = print_form(words, "display")
         if not text:
             raise UsageError("display takes an expression, as in `display count` or `display/x mask`")
-        # A mistake in the syntax is reported now, not at each stop; @COUNT is not a part of the expression.
+        # A syntax error is reported now, not at each stop; @COUNT is not a part of the expression.
         parse_or_assign(text.partition("@")[0])
         session = console.session
         codes = [function.code for function in session.functions]
         names = session.names()
-        # The names on both sides of @ have to be known; any operator that the parser knows serves to find them.
+        # Names on both sides of @ must exist; any operator that the parser accepts serves to find them.
         unknown = [
             n for n in unknown_names(text.replace("@", "+"), codes, session.owned.names) if n not in names
         ]
@@ -437,13 +437,13 @@ def undisplay(console: CommandContext, words: str) -> str:
 
 
 def displays_text(console: CommandContext) -> str:
-    """Return every displayed expression with its value here, or with the reason why it has none."""
+    """Return every displayed expression with its current value, or the reason why it has none."""
     lines = []
     for number, words in console.displays.items():
         letter, text = print_form(words, "display")
         try:
             shown = value_in_form(console.session, text, letter)
-        # A name may have no value in the function where this stop is; the other displays are shown all the same.
+        # A name may have no value in the function of this stop; the other displays are shown all the same.
         except MlusimError as error:
             shown = f"<{_brief(str(error))}>"
         lines.append(f"{number}: {words} = {shown}")
@@ -451,7 +451,7 @@ def displays_text(console: CommandContext) -> str:
 
 
 def _brief(sentence: str) -> str:
-    """Return the first half of an error's sentence: its remedy would be repeated at every stop."""
+    """Return the first half of an error message; its remedy would be repeated at every stop."""
     said = sentence.partition(";")[0]
     return said.partition(" has no value in C: ")[2] or said
 

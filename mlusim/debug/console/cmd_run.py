@@ -1,4 +1,4 @@
-"""The commands that move, forwards, backwards and to a moment; and those about breakpoints: where to stop, what to do there, and how to keep them for another session."""
+"""The commands that move, forwards, backwards and to a moment; and those that set, change and save breakpoints and their commands."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _counted(verb: Callable[..., Stop]) -> Callable[[CommandContext, str], str]:
-    """Return the command of a verb that takes ``[N] [all]``: a count, and whether the steps of every task count."""
+    """Make the command of a verb with the arguments ``[N] [all]``: a count, and whether steps of all tasks count."""
 
     def command(console: CommandContext, words: str) -> str:
         count, everyone = _count_all(words)
@@ -40,7 +40,7 @@ def _counted(verb: Callable[..., Stop]) -> Callable[[CommandContext, str], str]:
 
 
 def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> Callable[[CommandContext, str], str]:
-    """Return the command of a verb that takes ``[N]``."""
+    """Make the command of a verb with the argument ``[N]``."""
 
     def command(console: CommandContext, words: str) -> str:
         count, everyone = _count_all(words)
@@ -53,7 +53,7 @@ def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> Callable[[CommandC
 
 
 def _bare(verb: "Callable[[DebugSession], Stop]", name: str) -> Callable[[CommandContext, str], str]:
-    """Return the command of a verb without arguments."""
+    """Make the command of a verb without arguments."""
 
     def command(console: CommandContext, words: str) -> str:
         if words:
@@ -92,7 +92,7 @@ def advance(console: CommandContext, words: str) -> str:
         session.forward()
     finally:
         session.breakpoints.pop(made.number, None)
-        session.numbered -= 1  # its number is given back: it was not a breakpoint of the user's
+        session.numbered -= 1  # the number is reused: the breakpoint was not one of the user's
     return console.stop_text()
 
 
@@ -124,7 +124,7 @@ def _number(text: str, what: str) -> int:
 
 
 def _count_all(words: str) -> tuple[int, bool]:
-    """Return the count, 1 if none is given, and whether ``all`` was given."""
+    """Return the count, 1 by default, and whether ``all`` was given."""
     parts = words.split()
     everyone = "all" in parts
     rest = [word for word in parts if word != "all"]
@@ -199,15 +199,15 @@ def _watch(session: "DebugSession", words: str, *, writes: bool, reads: bool) ->
 
 
 def _conditions(words: str) -> tuple[str, dict[str, Any]]:
-    """Return the place, and the options after it: ``task N``, ``ignore N``, ``if EXPR``."""
-    # The condition goes first, because it reaches to the end of the line and may hold the other words.
+    """Split *words* into the place and the options after it: ``task N``, ``ignore N``, ``if EXPR``."""
+    # The condition is split off first: it reaches to the end of the line and may contain the other words.
     said: dict[str, Any] = {}
     match = _IF.search(words)
     if match is not None:
         if not match["text"]:
             raise UsageError("`if` takes an expression in the kernel's variables, as in `if i == 3`")
         said["text"], words = match["text"].strip(), words[: match.start()]
-        # A condition is checked before anything is set, so that a mistake leaves no breakpoint behind.
+        # The condition is checked before the breakpoint is set, so that an error leaves no breakpoint behind.
         _expression(said["text"])
     words = words.rstrip()
     match = _COUNT.search(words)
@@ -225,7 +225,7 @@ def _expression(text: str) -> None:
     except UsageError as error:
         behind = _COUNT.search(text) or _TASK.search(text)
         if behind is not None:
-            # Everything after `if` belongs to the expression: `task` after it is the usual slip.
+            # Everything after `if` belongs to the expression; `task` after it is the usual mistake.
             raise UsageError(f"{error}; write `{behind[0].strip()}` in front of `if`") from None
         raise
 
@@ -239,7 +239,7 @@ def _told(session: "DebugSession", point: Breakpoint) -> str:
 
 
 def delete(console: CommandContext, words: str) -> str:
-    """Forget breakpoints, all or those that are named."""
+    """Delete the given breakpoints, or all."""
     chosen = _chosen(console.session, words)
     for made in chosen:
         del console.session.breakpoints[made.number]
@@ -247,12 +247,12 @@ def delete(console: CommandContext, words: str) -> str:
 
 
 def enable(console: CommandContext, words: str) -> str:
-    """Let breakpoints stop again."""
+    """Enable the given breakpoints, or all."""
     return _switch(console.session, words, on=True)
 
 
 def disable(console: CommandContext, words: str) -> str:
-    """Keep breakpoints from stopping."""
+    """Disable the given breakpoints, or all."""
     return _switch(console.session, words, on=False)
 
 
@@ -264,16 +264,16 @@ def _switch(session: "DebugSession", words: str, *, on: bool) -> str:
 
 
 def set_condition(console: CommandContext, words: str) -> str:
-    """Give a breakpoint a condition, or take it away."""
+    """Set or remove the condition of a breakpoint."""
     number, _, text = words.partition(" ")
     made = _one(console.session, number)
-    # `condition 2 if i == 3` is what one types after `break ... if`.
+    # Users type `condition 2 if i == 3` by analogy with `break ... if`.
     change_condition(console.session, made, text.strip().removeprefix("if ").strip() or None)
     return described(made)
 
 
 def ignore(console: CommandContext, words: str) -> str:
-    """Pass over the next hits of a breakpoint."""
+    """Ignore the next hits of a breakpoint."""
     number, _, count = words.partition(" ")
     made = _one(console.session, number)
     if not count.strip().isdigit():
@@ -285,7 +285,7 @@ def ignore(console: CommandContext, words: str) -> str:
 
 
 def _chosen(session: "DebugSession", words: str) -> list[Breakpoint]:
-    # Without numbers all are meant, as in gdb.
+    # Without numbers all breakpoints are meant, as in gdb.
     if not words:
         return list(session.breakpoints.values())
     return [_one(session, word) for word in words.replace(",", " ").split()]
@@ -321,7 +321,7 @@ value, line by line: it stops behind the line that has changed it, with the old 
 
 
 def commands(console: CommandContext, words: str) -> str:
-    """Return the commands that are executed where a breakpoint stops."""
+    """Set the commands that are executed when a breakpoint stops."""
     number, _, rest = words.partition(" ")
     # Without a number the newest breakpoint is meant, as in gdb.
     made = _one(console.session, number or str(max(console.session.breakpoints, default=0)))
@@ -333,20 +333,20 @@ def commands(console: CommandContext, words: str) -> str:
 
 
 def attach(console: CommandContext, number: int, lines: list[str]) -> None:
-    """Keep *lines* as the commands of a breakpoint; if there are none, forget those that it had."""
+    """Store *lines* as the commands of a breakpoint; an empty list removes its commands."""
     console.attached[number] = [line.strip() for line in lines if line.strip()]
     if not console.attached[number]:
         del console.attached[number]
 
 
 def told(console: CommandContext, number: int) -> str:
-    """Return the commands that are executed at a breakpoint."""
+    """Return a sentence with the commands of a breakpoint."""
     lines = console.attached.get(number, [])
     return f"breakpoint {number}: {'; '.join(lines) if lines else 'no commands'}"
 
 
 def save(console: CommandContext, words: str) -> str:
-    """Write the breakpoints to a file, as commands."""
+    """Write the breakpoints to a file, in the form of commands."""
     kind, _, name = words.partition(" ")
     if kind not in ("breakpoints", "b") or not name.strip():
         raise UsageError("save takes `breakpoints` and a file, as in `save breakpoints stops.txt`")
@@ -356,17 +356,17 @@ def save(console: CommandContext, words: str) -> str:
 
 
 def _lines(console: CommandContext, point: Breakpoint) -> Iterator[str]:
-    """Yield the commands that set a breakpoint again."""
+    """Yield the commands that set the breakpoint again."""
     location, place = point.location, point.words
     verb = "tbreak" if point.temporary else "break"
     if isinstance(location, Watchpoint):
         verb = "awatch" if location.writes and location.reads else "watch" if location.writes else "rwatch"
-        # The words say that any task is meant only if the user typed it; the span always knows.
+        # The words name every task only if the user typed that; the span always has its owner.
         place += " all" if location.span.anyone and not place.endswith(" all") else ""
     elif isinstance(location, ValueWatch):
         verb, place = "watch", place + " all" * (location.label is None)
     elif isinstance(location, LineLocation):
-        # With its file, because a bare number means another file where another frame is in focus.
+        # With its file, since a bare number means another file if another frame is in focus.
         place = f"{location.file}:{location.line}"
     limits = f" {point.task}" * bool(point.task) + f" ignore {point.ignore}" * bool(point.ignore)
     yield f"{verb} {place}{limits}" + (f" if {point.condition}" if point.condition else "")
@@ -374,7 +374,7 @@ def _lines(console: CommandContext, point: Breakpoint) -> Iterator[str]:
     if attached:
         yield from ("commands", *attached, "end")
     if not point.enabled:
-        # By $, the newest breakpoint: it gets another number in the session that reads the file.
+        # By $, the newest breakpoint, since its number differs in the session that reads the file.
         yield "disable $"
 
 

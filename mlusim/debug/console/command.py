@@ -1,6 +1,6 @@
-"""`Command`: one row of the debugger's table of commands; help, completion and the manual are made from it.
+"""`Command`: one row of the debugger's table of commands, from which help, completion and the manual are made.
 
-`CommandContext` is what a command may touch of the console that runs it.
+`CommandContext` is the part of the console that a command may use.
 """
 
 from abc import ABC, abstractmethod
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 RUNNING, BACK, STOPPING = "running", "going back", "breakpoints"
 LOOKING, MEMORY, SESSION = "looking around", "memory and values", "the session"
-# The order in which help lists the groups.
+# The order of the groups in help.
 GROUPS = (RUNNING, BACK, STOPPING, LOOKING, MEMORY, SESSION)
 
 
 @frozen
 class Command:
-    """A command: its name, other spellings, its arguments, its group, and what it does.
+    """A command: its name, aliases, arguments, group, and summary.
 
-    ``run`` gets the console and the rest of the line, and returns the text to show; it raises `UsageError`
-    for a mistake of the user's.  ``repeats`` says that an empty line executes it once more; ``completes``
-    names what its argument can be: "function", "breakpoint", "task", "place", "info", "command" or "".
+    ``run`` receives the console and the rest of the line, and returns the text to show; it raises `UsageError`
+    for an error of the user's.  With ``repeats`` an empty line executes the command again; ``completes``
+    names the kind of its argument: "function", "breakpoint", "task", "place", "info", "command" or "".
     """
 
     name: str
@@ -44,12 +44,12 @@ class Command:
 
 
 def find_command(name: str, commands: Iterable[Command]) -> Command:
-    """Return the command called *name*, or the only one whose name begins so; raises `UsageError` if there is none, or more than one."""
+    """Return the command *name*, or the only one that begins with *name*; raises `UsageError` if there is none, or more than one."""
     every = tuple(commands)
     for command in every:
         if name == command.name or name in command.aliases:
             return command
-    # The first letters are enough where they are unambiguous, as in gdb.
+    # Unambiguous first letters are enough, as in gdb.
     begun = [c for c in every if c.name.startswith(name)]
     if len(begun) == 1:
         return begun[0]
@@ -62,7 +62,7 @@ def find_command(name: str, commands: Iterable[Command]) -> Command:
 
 @frozen
 class Reply:
-    """The answer to a line: ``text`` to show; ``ok`` is false for a mistake; ``leaves`` ends the console."""
+    """The answer to a line: ``text`` to show; ``ok`` is false after an error; with ``leaves`` the console ends."""
 
     text: str
     ok: bool = True
@@ -70,10 +70,11 @@ class Reply:
 
 
 class CommandContext(ABC):
-    """The session, the table of commands, and what a command may ask of the console.
+    """The session, the table of commands, and the operations of the console that commands use.
 
-    ``leaves`` is set by the command that ends the console; ``displays`` are the expressions that every stop
-    shows, by number, ``attached`` the commands of breakpoints by number, ``collecting`` those that are being typed.
+    ``leaves`` is set by the command that ends the console; ``displays`` are the expressions shown at every stop, by
+    number, ``attached`` the commands of breakpoints by number, ``collecting`` the breakpoint's commands that are
+    being typed.
     """
 
     def __init__(self, session: "DebugSession", commands: tuple[Command, ...]) -> None:
@@ -81,7 +82,8 @@ class CommandContext(ABC):
         self.commands = commands
         self.leaves = False
         self.displays: dict[int, str] = {}
-        # The number of the last display: it only grows, so that no number ever means another expression.
+        # The number of the last display; it only grows, so that a number is never reused for another
+        # expression.
         self.displayed = 0
         self.attached: dict[int, list[str]] = {}
         self.collecting: tuple[int, list[str]] | None = None
@@ -90,30 +92,31 @@ class CommandContext(ABC):
 
     @abstractmethod
     def execute(self, line: str) -> Reply:
-        """Execute one line; a mistake is a reply with ``ok`` false."""
+        """Execute one line; an error is a reply with ``ok`` false."""
 
     @abstractmethod
     def stop_text(self) -> str:
-        """Return why and where the session stands."""
+        """Return a text about the current stop: its reason and its place."""
 
     @abstractmethod
     def execute_file(self, name: str) -> Iterator[Reply]:
-        """Execute the lines of a file until one fails or leaves; raises `UsageError` where it cannot be read."""
+        """Execute the lines of a file until one fails or ends the console; raises `UsageError` if the file cannot be read."""
 
     @abstractmethod
     def replay(self, name: str, *, trust: bool = False) -> list[str]:
-        """Leave the session for that of a recording, whose code runs with *trust* only; return how it differs from the recording."""
+        """Replace the session by that of a recording, whose code runs only with *trust*; return the differences from the recording."""
 
     @abstractmethod
     def complete(self, text: str) -> list[str]:
-        """Return the words that the last word of *text* may become."""
+        """Return the completions of the last word of *text*."""
 
 
-# Plain tables: columns as wide as their texts, whatever the terminal's width, so that a test sees what a user does.
+# Plain tables: columns are as wide as their texts, whatever the terminal's width, so that tests see what
+# users see.
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of text, its columns two blanks apart; empty columns are left out."""
+    """Return a table as text with two blanks between its columns; empty columns are left out."""
     kept = [list(row) for row in rows]
     shown = [n for n in range(len(heads)) if any(row[n] for row in kept)]
     lines = [[heads[n] for n in shown], *([row[n] for n in shown] for row in kept)]
@@ -125,14 +128,14 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> str:
-    """Return names and values as text, one pair a line."""
+    """Return names and values as text, one pair per line."""
     kept = list(rows)
     width = max((len(name) for name, _ in kept), default=0)
     return "\n".join(f"{name.ljust(width)}  {value}" for name, value in kept)
 
 
 def declared_as(kind: str, name: str) -> str:
-    """Return a variable as C declares it: ``const float *src``; without a type its name."""
+    """Return a variable's declaration in C: ``const float *src``; without a type only its name."""
     if not kind:
         return name
     head, bracket, sizes = kind.partition("[")

@@ -1,4 +1,4 @@
-"""`Console`: lines of text in, text out; the one table of commands, and those about the session itself."""
+"""`Console`: lines of text in, text out; the table of all commands, and the commands about the session itself."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ from mlusim.lazy import lazy
 
 
 def help_(console: CommandContext, words: str) -> str:
-    """Return the table of commands, or one of them."""
+    """Return the table of commands, or the help of one command."""
     if words:
         return help_text(find_command(words.split(maxsplit=1)[0], console.commands))
     parts = []
@@ -72,7 +72,7 @@ def record(console: CommandContext, words: str) -> str:
 
 
 def replay(console: CommandContext, words: str) -> str:
-    """Go to the place of a recording."""
+    """Go to the position of a recording."""
     if not words:
         raise UsageError("replay takes the file of a recording, as in `replay wrong.mlusim`")
     name = words.removeprefix(TRUST).strip() if words.startswith(f"{TRUST} ") else words
@@ -80,7 +80,7 @@ def replay(console: CommandContext, words: str) -> str:
 
 
 def quit_(console: CommandContext, _words: str) -> str:
-    """Leave the debugger, and with it the run."""
+    """Leave the debugger and end the run."""
     console.leaves = True
     return ""
 
@@ -107,14 +107,14 @@ else:
     (recordings,) = lazy("mlusim.debug.recording")
 
 Array = np.ndarray[Any, Any]
-SHOWN = 4  # elements of a watchpoint that are shown one by one
-FORMED = ("x", "print", "why", "display")  # commands with a /FORM
+SHOWN = 4  # elements of a watchpoint that are shown individually
+FORMED = ("x", "print", "why", "display")  # commands that accept a /FORM
 
 
 def change_of(session: "DebugSession", point: Breakpoint) -> str:
-    """Return the elements that are about to change, as in ``buffer[3]: 0 -> 7``, or an empty text if they are not known.
+    """Return the elements that are about to change, as in ``buffer[3]: 0 -> 7``, or "" if they are not known.
 
-    Their new values are read from another run of the launch, which goes one moment further.
+    Their new values are read from another run of the launch, which continues for one more moment.
     """
     location, stop = point.location, session.stop
     if not (
@@ -134,7 +134,7 @@ def change_of(session: "DebugSession", point: Breakpoint) -> str:
 
 
 def _told(text: str, before: Array, behind: Array) -> str:
-    """Say which of the first elements differ, with both values."""
+    """Return the first elements that differ, with both values."""
     changed = np.flatnonzero(bytes_differ(before, behind))
     if not changed.size:
         more = ", ..." if before.size > SHOWN else ""
@@ -160,7 +160,7 @@ _LAST = re.compile(r"(?P<head>.*?)(?P<name>(?:[A-Za-z_]\w*)?)$")
 
 
 class Console(CommandContext):
-    """Executes command lines on a session; keeps what an empty line repeats.  Prints nothing."""
+    """Executes command lines on a session, and keeps the command that an empty line repeats.  Prints nothing."""
 
     def __init__(self, session: DebugSession) -> None:
         super().__init__(session, COMMANDS)
@@ -169,9 +169,9 @@ class Console(CommandContext):
     def execute(self, line: str) -> Reply:
         """Execute one line, and the commands of the breakpoint at which it stops, if any.
 
-        A mistake is a reply with ``ok`` false, and the session goes on.
+        An error is a reply with ``ok`` false, and the session continues.
         """
-        # While the commands of a breakpoint are being typed, every line is one of them, whatever it says.
+        # While the commands of a breakpoint are being typed, every line is one of them.
         if self.collecting is not None:
             return self._collected(line.strip())
         stop = self.session.stop
@@ -181,20 +181,21 @@ class Console(CommandContext):
             stop = self.session.stop
             reply = self._execute(waiting.pop(0))
             texts.append(reply.text)
-            # A command that moves ends the list: the rest was meant for the place before, as in gdb.
+            # A command that moves ends the list, as in gdb: the remaining ones were meant for the earlier
+            # position.
             if self.session.stop is not stop:
                 waiting = self._attached(stop)
         return Reply("\n".join(text for text in texts if text), reply.ok, reply.leaves)
 
     def _attached(self, before: Stop) -> list[str]:
-        """Return the commands of the breakpoints at which the session stops now and did not *before*."""
+        """Execute the commands of breakpoints at which the session stops now and did not stop *before*; return their answers."""
         stop = self.session.stop
         if stop is before:
             return []
         return [line for hit in stop.hits for line in self.attached.get(hit.number, ())]
 
     def _collected(self, line: str) -> Reply:
-        """Take one more command of a breakpoint, or the end of them."""
+        """Store one more command of a breakpoint, or finish the list."""
         assert self.collecting is not None
         number, lines = self.collecting
         if line != "end":
@@ -206,7 +207,7 @@ class Console(CommandContext):
 
     def _execute(self, line: str) -> Reply:
         text = line.strip() or self._again
-        # Only a command that succeeded is repeated by an empty line.
+        # An empty line repeats only a command that succeeded.
         self._again = ""
         if not text or text.startswith("#"):
             return Reply("")
@@ -216,7 +217,7 @@ class Console(CommandContext):
             command, words = self._parse(text)
             shown = self._run(command, words)
         except MlusimError as error:
-            # An error is one line, so that readers of the output can tell it from what is shown.
+            # An error message is one line, so that programs can distinguish it from other output.
             return Reply(f"error: {one_line(error)}", ok=False)
         except KeyboardInterrupt:
             return Reply("interrupted", ok=False)
@@ -225,14 +226,14 @@ class Console(CommandContext):
         return Reply(shown, leaves=self.leaves)
 
     def _run(self, command: Command, words: str) -> str:
-        """Run a command; afterwards the program's own variables are bound again."""
+        """Run a command; afterwards the program's own variables are restored."""
         try:
             return command.run(self, words)
         finally:
             self.session.runs.holder.take(None)
 
     def execute_file(self, name: str) -> Iterator[Reply]:
-        """Execute the lines of a file until one fails or leaves; raises `UsageError` where it cannot be read."""
+        """Execute the lines of a file until one fails or ends the console; raises `UsageError` if the file cannot be read."""
         for line in read_text(name).splitlines():
             if line.strip():
                 reply = self.execute(line)
@@ -252,7 +253,7 @@ class Console(CommandContext):
         return command, words
 
     def replay(self, name: str, *, trust: bool = False) -> list[str]:
-        """Leave the session for that of a recording; return how it differs from the recording."""
+        """Replace the session by that of a recording; return the differences from the recording."""
         recording = recordings.load(name, trust=trust)
         session = DebugSession(recordings.program_in(recording), history=self.session.host.history)
         self.session.close()
@@ -260,7 +261,7 @@ class Console(CommandContext):
         return recordings.stand(session, recording)
 
     def stop_text(self) -> str:
-        """Return why and where the session has stopped, and what is displayed there."""
+        """Return the reason and the place of the current stop, and the displayed expressions."""
         shown = cmd_memory.displays_text(self) if self.displays and self.session.launches else ""
         return self._stop_text() + (f"\n{shown}" if shown else "")
 
@@ -268,7 +269,7 @@ class Console(CommandContext):
         session = self.session
         if not session.launches:
             return NOT_LAUNCHED + self._ended()
-        # To look at the machine the launch would be run once more, and no core is in it.
+        # Inspecting the machine would need another run of the launch, and no core is left in it.
         if session.stop.kind is LAUNCH_END:
             return end_text(session.recorded, session.stop) + self._ended()
         paused, stop = session.look(), session.stop
@@ -286,14 +287,14 @@ class Console(CommandContext):
         return "\nthe program has ended" + outcome_text(session.host.result)
 
     def complete(self, text: str) -> list[str]:
-        """Return the words that the last word of *text* may become."""
+        """Return the completions of the last word of *text*."""
         word, blank, rest = text.lstrip().partition(" ")
         if not blank:
             return sorted(c.name for c in COMMANDS if c.name.startswith(word))
         try:
             command = find_command(word.partition("/")[0], self.commands)
         except UsageError:
-            # A completion never shows an error: on an error there is nothing to complete.
+            # An error in the line means that there is nothing to complete.
             return []
         kind, last = command.completes, rest.split(" ")[-1]
         try:
@@ -315,7 +316,7 @@ class Console(CommandContext):
             self.session.runs.holder.take(None)
 
     def _tested_at(self, command: Command, rest: str) -> Location | None:
-        """Return the place of the breakpoint whose condition is being typed at the end of *rest*; None if there is none, or it is not known yet."""
+        """Return the place of the breakpoint whose condition is being typed at the end of *rest*; None if there is none, or it is not loaded."""
         match = re.match(r"(?P<place>.*?)(?:^|\s)if\s", rest) if command.group == STOPPING else None
         if match is not None and command.name in ("break", "tbreak"):
             return location_of(self.session, re.sub(r"\s+(task|ignore)\s+\w+$", "", match["place"].strip()))
@@ -326,7 +327,7 @@ class Console(CommandContext):
         return None
 
     def _inside(self, last: str) -> list[str] | None:
-        """Return the completions of the last name of an expression: members after ``.`` or ``->``, names of C after an operator.
+        """Return the completions of the last name in an expression: members after ``.`` or ``->``, C names after an operator.
 
         Return None if the whole word is a single name.
         """
@@ -362,7 +363,7 @@ class Console(CommandContext):
         if kind == "place":
             frame = session.frame()
             names = session.names()
-            scopes = names.pop(SCOPES, None)  # of a kernel of BANG C, in a function or not
+            scopes = names.pop(SCOPES, None)  # of a BANG C kernel, inside or outside of a function
             return [
                 *names,
                 *(variables_of(frame) if frame is not None else ()),

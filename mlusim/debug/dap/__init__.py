@@ -1,1 +1,1 @@
-"""The editor's front: a server of the Debug Adapter Protocol over the debugger's values."""
+"""The editor front of the debugger: a server of the Debug Adapter Protocol."""

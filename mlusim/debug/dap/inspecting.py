@@ -1,4 +1,4 @@
-"""Requests that look: threads, stack, scopes, values, memory, sources, who wrote a byte, why a variable has its value."""
+"""Requests that inspect: threads, stack, scopes, values, memory, sources, the writer of a byte, the cause of a value."""
 
 import base64
 import binascii
@@ -48,13 +48,13 @@ LONGEST = 1 << 20  # bytes of memory that one request reads
 
 def _threads(state: State, _arguments: Arguments) -> Body:
     session = state.session
-    # At the end all tasks have left; after a fault they still stand where they were.
+    # At the end all tasks have ended; after a fault they are still where they stopped.
     tasks = () if session.position.at_end and session.stop.error is None else values.tasks(session)
     threads = [
         {"id": thread_number(t.name), "name": f"{t.name}: {t.state}" + (f", {t.waits}" if t.waits else "")}
         for t in tasks
     ]
-    recorded = session.recorded  # its thread represents everything that is not a task
+    recorded = session.recorded  # its thread represents everything outside of tasks
     launch = {"id": ENDED_THREAD, "name": f"launch {recorded.index}: {recorded.kernel}"}
     return {"threads": threads or [launch]}
 
@@ -68,8 +68,9 @@ def _stack(state: State, arguments: Arguments) -> Body:
     first = int(arguments.get("startFrame") or 0)
     levels = int(arguments.get("levels") or 0) or len(frames)
     stop = session.stop
-    # The address is the next moment, which is one more than the last where lines of the kernel have followed it.  The
-    # moment of an end is larger than the addresses that editors can write, so that a smaller number stands for it.
+    # The address is the next moment, which is one more than the last one if lines of the kernel have run
+    # since.  The moment of an end exceeds the addresses that editors can write, so that a smaller number
+    # represents it.
     passed = session.position.moment + (session.position.lines > 0)
     here = hex(stop.op.moment if stop.op is not None else min(passed, 1 << 40))
     shown = [
@@ -96,7 +97,7 @@ def _scopes(state: State, arguments: Arguments) -> Body:
                 "name": scope.title,
                 "variablesReference": state.number(VariableGroup(frame, scope.variables)),
                 "namedVariables": len(scope.variables),
-                # Editors open cheap scopes by themselves; these ask for many bytes.
+                # Editors expand cheap scopes automatically; these read many bytes.
                 "expensive": scope.kind in ("tensors", "memories"),
                 **({"presentationHint": hints[scope.kind]} if scope.kind in hints else {}),
             }
@@ -125,7 +126,7 @@ def _variable(state: State, frame: FrameAt, variable: values.Variable) -> dict[s
 
 
 def _shown(state: State, frame: FrameAt, variable: values.Variable) -> dict[str, Any]:
-    """Describe a value as variables and results do: type, parts, and where the bytes are."""
+    """Return the type, the number of parts and the memory reference of a value, for variables and results."""
     count = variable.count
     body: dict[str, Any] = {
         "type": variable.type,
@@ -139,7 +140,7 @@ def _shown(state: State, frame: FrameAt, variable: values.Variable) -> dict[str,
     return body
 
 
-# -- changing and evaluating -------------------------------------------------------------------------
+# -- assignments and evaluation ----------------------------------------------------------------------
 
 
 def _set_variable(state: State, arguments: Arguments) -> Body:
@@ -164,19 +165,19 @@ def _assigned(state: State, frame: FrameAt, name: str, text: str) -> Body:
 
 
 def _evaluate(state: State, arguments: Arguments) -> Body:
-    """Return the value of an expression; in the console of the editor a command of the debugger, too."""
+    """Return the value of an expression; in the editor's console also execute a command of the debugger."""
     frame = _frame(state, arguments)
     text = str(arguments["expression"]).strip()
     if arguments.get("context") == "repl" and _is_command(state, text):
         return {"result": _commanded(state, text), "variablesReference": 0}
-    # A comma before it says that it is an expression, even if it looks like a command.
+    # A comma before it marks an expression, even if it looks like a command.
     text = text.removeprefix(",")
     evaluated = _evaluated(state, text)
     return {"result": evaluated.text, **_shown(state, frame, evaluated)}
 
 
 def _is_command(state: State, text: str) -> bool:
-    """Return whether *text* is a command, not an expression with a variable of that name."""
+    """Return whether *text* is a command, not an expression that begins with a variable of that name."""
     word = text.partition(" ")[0].partition("/")[0]
     if word in _names(state):
         return False
@@ -189,7 +190,7 @@ def _is_command(state: State, text: str) -> bool:
 
 
 def _commanded(state: State, text: str) -> str:
-    """Execute a command; where it has moved, the editor gets the stop."""
+    """Execute a command and return its text; if it has moved, report the stop to the editor."""
     assert state.console is not None
     before = state.session.stop
     reply = state.console.execute(text)
@@ -207,7 +208,7 @@ def _evaluated(state: State, text: str) -> values.Variable:
 
 
 def _frame(state: State, arguments: Arguments) -> FrameAt:
-    """Return the frame that a request names, or the one in focus."""
+    """Return the frame named in a request, or the one in focus."""
     number = arguments.get("frameId")
     if number is None:
         return FrameAt(state.session.focus or "", state.session.level)
@@ -218,7 +219,7 @@ def _frame(state: State, arguments: Arguments) -> FrameAt:
 
 def _completions(state: State, arguments: Arguments) -> Body:
     _frame(state, arguments)
-    # Columns count from 1.
+    # The protocol counts columns from 1.
     text = str(arguments["text"])[: max(0, int(arguments["column"]) - 1)]
     assert state.console is not None
     last = text.split(" ")[-1]
@@ -240,7 +241,7 @@ def _names(state: State) -> list[str]:
 def _read_memory(state: State, arguments: Arguments) -> Body:
     session = state.session
     reference, offset = str(arguments["memoryReference"]), int(arguments.get("offset") or 0)
-    # A wrong reference is an error, whatever the offset.
+    # An invalid reference is an error, whatever the offset.
     begins = span_at(session, reference, 0)
     count = int(arguments["count"])
     if not 0 <= count <= LONGEST:
@@ -251,7 +252,8 @@ def _read_memory(state: State, arguments: Arguments) -> Body:
         span = span_at(session, reference, offset)
         allocation, start = locate(span, session.look(), session.core())
     except UsageError:
-        # The protocol has an answer for unreadable memory, which is not an error; the next readable byte is that of the reference.
+        # The protocol's answer for unreadable memory is not an error; the next readable byte is that of the
+        # reference.
         missing = min(count, -offset) if offset < 0 else count
         return {"address": hex(max(begins.low + offset, 0)), "unreadableBytes": missing}
     raw = bytes(allocation.raw[start : start + count])
@@ -271,14 +273,15 @@ def _write_memory(state: State, arguments: Arguments) -> Body:
 
 
 def _disassemble(state: State, arguments: Arguments) -> Body:
-    """Return operations as instructions with their predicted cost: the address of each is its moment.
+    """Return operations as instructions with their predicted cost; the address of each is its moment.
 
-    Those to come are read from a run of the launch that goes on; where the launch has no predicted time, it may not end.
+    Later operations are read from a run of the launch that continues; a launch without a predicted time may be
+    endless.
     """
     session = state.session
     clock = _clock(state)
     first = int(str(arguments["memoryReference"]), 0) + int(arguments.get("instructionOffset") or 0)
-    # A bound of our own, because the count comes from the editor.
+    # Limited here, since the editor chooses the count.
     last = first + min(int(arguments["instructionCount"]), 4096) - 1
     paused = session.watched(history=True)
     known = {op.moment: _instruction(clock, paused, op) for op in paused.recent}
@@ -300,7 +303,7 @@ def _disassemble(state: State, arguments: Arguments) -> Body:
 
 
 class _Passing(RunListener):
-    """Listens to a run that may end before the moment that it is sent to; the run keeps its last operations itself."""
+    """Listens to a run that may end before its target moment; the run itself records its last operations."""
 
     name = "passing"
 
@@ -315,7 +318,7 @@ def _instruction(clock: PredictedTimes | None, paused: PausedRun, op: Op) -> dic
         bounds.get(op.kind)
         or f"{who}: {op_text(paused, op).removeprefix('about to ').removeprefix('execute ') or op.name}"
     )
-    # Before the text, which may be longer than the view is wide.
+    # The cost comes before the text, which may be wider than the view.
     body: dict[str, Any] = {"instruction": _cost(clock, op) + text}
     if op.effect is not None:
         body |= {"location": source_of(op.effect.site.file), "line": op.effect.site.line}
@@ -332,7 +335,7 @@ def _clock(state: State) -> PredictedTimes | None:
             return clock_of(state.session.runs, recorded.index)
     except UsageError as error:
         reason = str(error)
-    except KeyboardInterrupt:  # the launch may not end: the editor gets its instructions without times
+    except KeyboardInterrupt:  # the launch may be endless: the editor gets its instructions without times
         reason = f"the prediction of launch {recorded.index} was interrupted, so its instructions are shown without time"
     if state.untimed.get(recorded.index) != reason:
         state.connection.event("output", {"category": "important", "output": f"{reason}\n"})
@@ -341,7 +344,7 @@ def _clock(state: State) -> PredictedTimes | None:
 
 
 def _cost(clock: PredictedTimes | None, op: Op) -> str:
-    """Return the time of an instruction and when it begins, as the beginning of its line; "" where they are not known."""
+    """Return the time of an instruction and its begin, as the beginning of its line; "" if they are unknown."""
     if clock is None or op.kind is not ISSUE or op.core is None:
         return ""
     cost = clock.cost(name_of(op.core), op.moment)
@@ -388,14 +391,14 @@ def _exception_info(state: State, _arguments: Arguments) -> Body:
 
 
 def _who_wrote(state: State, arguments: Arguments) -> Body:
-    """Find the last writer of a byte, and where its sources came from; text to show, and the same as data."""
+    """Return the last writer of a byte, and the origins of its sources, as text and as data."""
     _frame(state, arguments)
     name = name_in(state, arguments.get("variablesReference"), str(arguments["expression"]))
     return {"origin": _origin(writer_of(state.session, name, int(arguments.get("depth") or DEPTH)))}
 
 
 def _why(state: State, arguments: Arguments) -> Body:
-    """Find the cause of a value, or of a branch where the expression is ``branch`` with or without a line."""
+    """Return the cause of a value, or of a branch if the expression is ``branch``, optionally with a line."""
     _frame(state, arguments)
     return {"origin": _origin(cause_of(state.session, str(arguments["expression"])))}
 

@@ -1,4 +1,4 @@
-"""Messages of the Debug Adapter Protocol: JSON behind a header that says how many bytes it has."""
+"""Messages of the Debug Adapter Protocol: JSON after a header with its length in bytes."""
 
 import json
 import threading
@@ -9,15 +9,15 @@ from typing import Any, BinaryIO
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 
-LARGEST = 64 << 20  # bytes of a message that is read
-LAST = 10  # seconds that an editor gets to take the last messages
+LARGEST = 64 << 20  # bytes of the largest message that is read
+LAST = 10  # seconds for the editor to read the last messages
 Message = dict[str, Any]
 
 
 class Connection:
     """Reads messages from one stream, and writes to another, from any thread.
 
-    A thread of its own writes: a kernel that is paused in the middle of a print must hold no lock that the answer needs.
+    A separate thread writes: a kernel that is paused during a print must not hold a lock that the answer needs.
     """
 
     def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
@@ -28,7 +28,7 @@ class Connection:
         self._closed = False
 
     def messages(self) -> Iterator[Message]:
-        """Yield every message until the stream ends; raises `UsageError` for what is none."""
+        """Yield every message until the stream ends; raises `UsageError` for invalid input."""
         while (size := self._size()) is not None:
             if not 0 < size <= LARGEST:
                 raise UsageError(
@@ -46,7 +46,7 @@ class Connection:
             yield message
 
     def _size(self) -> int | None:
-        """Return the length that a header gives; None at the end of the stream."""
+        """Read a header and return the length in it; None at the end of the stream."""
         size = None
         while line := self._source.readline(4096):
             text = line.decode("ascii", "replace").strip()
@@ -62,7 +62,7 @@ class Connection:
     def respond(
         self, request: Mapping[str, Any], body: Mapping[str, Any] | None = None, error: str | None = None
     ) -> None:
-        """Answer *request* with *body*, or with the sentence *error*."""
+        """Answer *request* with *body*, or with the error message *error*."""
         message: Message = {
             "type": "response",
             "request_seq": request.get("seq", 0),
@@ -82,7 +82,7 @@ class Connection:
         self._send({"type": "event", "event": name} | ({} if body is None else {"body": dict(body)}))
 
     def close(self) -> None:
-        """Write the messages that wait, and none from now on."""
+        """Write the waiting messages, and refuse further ones."""
         self._closed = True
         self._outgoing.put(None)
         self._writer.join(LAST)
@@ -99,13 +99,14 @@ class Connection:
             try:
                 self._sink.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
                 self._sink.flush()
-            except (OSError, ValueError):  # the other end is closed
+            except (OSError, ValueError):  # the other end has closed the stream
                 self._closed = True
                 return
 
 
-# Requests whose errors are shown in place.  An editor fills its views by them, and may still ask for those of one stop
-# while the next is announced; the mistakes of an expression are shown in the console, under the mouse, or in the watches.
+# Requests whose errors are shown in place.  An editor fills its views by them, and may still send those of
+# one stop while the next one is announced; errors in expressions are shown in the console, in a tooltip, or
+# in the watches.
 _IN_PLACE = (
     "threads stackTrace scopes variables evaluate completions disassemble readMemory exceptionInfo loadedSources modules "
     "breakpointLocations dataBreakpointInfo"
@@ -114,12 +115,12 @@ IN_PLACE = frozenset(_IN_PLACE.split())
 
 
 def _escaped(text: str) -> str:
-    """Return *text* without braces, which would be variables of the format."""
+    """Return *text* without braces, which the protocol's format would take for variables."""
     return text.replace("{", "(").replace("}", ")")
 
 
 class EditorStream:
-    """Takes the place of a stream of the program's: its output goes to the editor's console."""
+    """Replaces a stream of the program, and sends its output to the editor's console."""
 
     encoding = "utf-8"
 

@@ -1,4 +1,4 @@
-"""The server of one editor: a thread reads its requests, and `Adapter` answers them in the main thread, where the kernels run."""
+"""The server for one editor: a thread reads its requests, and `Adapter` answers them in the main thread, in which kernels run."""
 
 import contextlib
 import socket
@@ -20,7 +20,7 @@ from mlusim.errors import MlusimError, UsageError, one_line, said
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.program import Program
 
-# The requests that an editor may send; it hides the buttons of the others.
+# The requests that an editor may send; it hides the buttons for others.
 _SUPPORTED = (
     "supportsConfigurationDoneRequest supportsFunctionBreakpoints supportsConditionalBreakpoints "
     "supportsHitConditionalBreakpoints supportsLogPoints supportsDataBreakpoints "
@@ -40,7 +40,7 @@ CAPABILITIES = {
 
 
 class Adapter:
-    """Answers requests on *connection*; *make* makes the program that a launch names."""
+    """Answers requests on *connection*; *make* constructs the program that a launch request describes."""
 
     def __init__(self, connection: Connection, make: "Callable[[Mapping[str, Any]], Program]") -> None:
         self.state = State(connection)
@@ -54,22 +54,23 @@ class Adapter:
             "configurationDone": stopping.standing,
             "restart": _restart,
         }
-        # From the launch request, for configurationDone: whether to stop at the entry.
+        # From the launch request, for configurationDone: whether to stop at the kernel's entry.
         self._entry = False
 
     def handle(self, message: Message) -> None:
-        """Return the answer to a request; raises `UsageError`, whose sentence is the answer then."""
+        """Answer a request; raises `UsageError`, whose message is then the answer."""
         name = message.get("command", "")
         handler = self._handlers.get(name)
         if handler is None:
             raise UsageError(f"this debugger knows no request {name!r}")
-        # Editors leave the arguments out, or send null, where a request needs none.
+        # Editors omit the arguments, or send null, if a request needs none.
         arguments = message.get("arguments") or {}
         try:
-            # The editor waits for the answer, and what follows may run for long.
+            # The editor waits for the answer, and the action after it may take long.
             self.state.connection.respond(message, handler(self.state, arguments))
             if name == "launch":
-                # By the protocol this event asks for the breakpoints: only now are the kernels known in which they lie.
+                # By the protocol this event requests the breakpoints: only now are the kernels that contain
+                # them known.
                 self.state.connection.event("initialized")
             elif name == "configurationDone":
                 moved(self.state, self._begin, "entry")
@@ -77,12 +78,13 @@ class Adapter:
                 stopping.FOLLOWS[name](self.state, arguments)
         finally:
             if self.state.console is not None:
-                # Between requests the kernel's variables are bound as the program left them, not as a run has them.
+                # Between requests the kernel's variables have the values that the program gave them, not
+                # those of a run.
                 self.state.console.session.runs.holder.take(None)
 
     def interrupt(self) -> None:
-        """Stop the kernel that runs; called from a signal's handler."""
-        # Before the session exists no kernel runs that could be stopped, so that the program ends.
+        """Stop the running kernel; called from a signal handler."""
+        # Before the session exists no kernel can be running, so that the program ends.
         if self.state.console is None:
             raise KeyboardInterrupt
         self.state.console.session.interrupt()
@@ -108,10 +110,11 @@ class Adapter:
             raise UsageError(f"{NOT_LAUNCHED}; it has ended with {type(failure).__name__}: {said(failure)}")
         state.console = Console(session)
         kernel = arguments.get("kernel")
-        # In a launch of BANG C ``kernel`` names what is called; the editor says so if it wants no stop there.
+        # In a launch request for BANG C ``kernel`` names the called kernel; the editor says so if it wants no
+        # stop there.
         if arguments.get("stopOnEntry") is False and isinstance(program, KernelCall) and program.asked.kernel:
             kernel = None
-        # An unknown kernel is no reason to end the session, which begins at the first launch then.
+        # An unknown kernel does not end the session, which then begins at the first launch.
         with contextlib.suppress(UsageError):
             if kernel:
                 break_at(session, str(kernel), temporary=True)
@@ -145,9 +148,9 @@ Make = Callable[[Mapping[str, Any]], Program]
 
 
 def serve(source: BinaryIO, sink: BinaryIO, make: Make) -> None:
-    """Serve the editor at the other end of the streams until it leaves; called in the main thread.
+    """Serve the editor at the other end of the streams until it disconnects; called in the main thread.
 
-    *make* makes the program that the arguments of a launch request name.
+    *make* constructs the program that the arguments of a launch request describe.
     """
     connection = Connection(source, sink)
     worker = Worker(lambda: Adapter(connection, make), Adapter.interrupt, Adapter.close)
@@ -162,7 +165,7 @@ def serve(source: BinaryIO, sink: BinaryIO, make: Make) -> None:
 
 
 def serve_socket(port: int, make: Make, announce: Callable[[int], None], host: str = "127.0.0.1") -> None:
-    """Serve the first editor that connects to *port* (0: any that is free; *announce* is told which)."""
+    """Serve the first editor that connects to *port* (0: any free port; *announce* is called with it)."""
     try:
         listener = socket.create_server((host, port))
     except OSError as error:
@@ -178,7 +181,7 @@ def serve_socket(port: int, make: Make, announce: Callable[[int], None], host: s
 
 
 def _read(connection: Connection, worker: Worker[Adapter]) -> None:
-    """Hand every request to the main thread, but for those that stop a kernel, which do not wait for it."""
+    """Pass every request to the main thread, except requests that stop a kernel, which are handled at once."""
     try:
         for message in connection.messages():
             if message.get("type") != "request":
@@ -199,7 +202,7 @@ def _read(connection: Connection, worker: Worker[Adapter]) -> None:
 
 
 def _handle(connection: Connection, message: Message, adapter: Adapter) -> None:
-    """Answer one request; a mistake is an answer like any other."""
+    """Answer one request; an error is a normal answer."""
     try:
         adapter.handle(message)
     except MlusimError as error:
@@ -214,7 +217,7 @@ def _handle(connection: Connection, message: Message, adapter: Adapter) -> None:
 
 @contextlib.contextmanager
 def _captured(connection: Connection) -> Iterator[None]:
-    """Send what the program prints in the block to the editor."""
+    """Send the program's output in the block to the editor."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = EditorStream(connection, "stdout"), EditorStream(connection, "stderr")
     try:

@@ -1,4 +1,4 @@
-"""`State`, which the editor's requests share: the session, the numbers that they use, stops and slow requests as they are announced."""
+"""`State`, which all requests share: the session, the numbers given to the editor, and the reports of stops and slow requests."""
 
 import re
 import threading
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 Body = dict[str, Any] | None
 Handler = Callable[["State", Arguments], Body]
-ENDED_THREAD = 1_000_000  # the thread that stands for a launch in which no task runs
+ENDED_THREAD = 1_000_000  # the number of the thread that represents a launch in which no task runs
 
 
 @define
 class Asked:
-    """A breakpoint that the editor wants: ``owner`` is the request and the file that it came with, ``told`` what the editor knows of it."""
+    """A breakpoint requested by the editor: ``owner`` is the request and the file, ``told`` is what was last reported about it."""
 
     owner: str
     made: Breakpoint
@@ -48,10 +48,10 @@ class Asked:
 
 @define(eq=False)
 class State:
-    """One editor's session.
+    """The state of one editor's session.
 
-    ``targets`` have the numbers from ``passed`` + 1 on, given out since the last stop for frames, scopes and values; ``asked`` are its
-    breakpoints by their numbers.
+    ``targets`` have the numbers from ``passed`` + 1 on, given since the last stop to frames, scopes and values;
+    ``asked`` are the breakpoints by their numbers.
     """
 
     connection: Connection
@@ -59,15 +59,15 @@ class State:
     asked: dict[int, Asked] = field(factory=dict)
     targets: list[Any] = field(factory=list)
     passed: int = 0
-    told: object = None  # the run of the program whose outcome the editor has been told
-    told_end: bool = False  # whether that run had ended, or stood at a fault
+    told: object = None  # the run of the program whose outcome was reported to the editor
+    told_end: bool = False  # whether that run had ended, or had stopped at a fault
     faults: bool = True
     stop_at_end: bool = True
     begun: bool = False
     lines_from_1: bool = True
     shows_progress: bool = False
-    untimed: dict[int, str] = field(factory=dict)  # launches without a predicted time, and why
-    slow: int = 0  # slow requests so far, by which an editor tells their reports apart
+    untimed: dict[int, str] = field(factory=dict)  # launches without a predicted time, with the reasons
+    slow: int = 0  # the number of slow requests so far, which identifies their reports
 
     @property
     def session(self) -> "DebugSession":
@@ -79,12 +79,12 @@ class State:
     # -- numbers ---------------------------------------------------------------------------------
 
     def number(self, target: object) -> int:
-        """Return a number for *target*, by which `target` finds it until the next stop; no number is used twice."""
+        """Return a number for *target*, which `target` finds by it until the next stop; numbers are not reused."""
         self.targets.append(target)
         return self.passed + len(self.targets)
 
     def target(self, number: object, kind: type[Any]) -> Any:
-        """Return the target that a number was given to; raises `UsageError` for another kind, and for one of an earlier stop."""
+        """Return the target with a number; raises `UsageError` if it has another type, or belongs to an earlier stop."""
         at = number - self.passed - 1 if isinstance(number, int) else -1
         found = self.targets[at] if 0 <= at < len(self.targets) else None
         if not isinstance(found, kind):
@@ -92,15 +92,15 @@ class State:
         return found
 
     def focus(self, thread: object, level: int = 0) -> None:
-        """Put the task with a thread's number in focus, and one of its frames."""
+        """Put the task of a thread in focus, with one of its frames."""
         name = thread_name(thread)
         if name is not None and self.session.look().core(name) is not None:
             self.session.focus, self.session.level = name, level
 
-    # -- announcing ------------------------------------------------------------------------------
+    # -- reports ---------------------------------------------------------------------------------
 
     def announce(self, reason: str, text: str = "") -> None:
-        """Tell the editor where the session stands, or that the program is over."""
+        """Report the current stop to the editor, or the end of the program."""
         session, stop = self.session, self.session.stop
         self.passed += len(self.targets)
         self.targets.clear()
@@ -128,7 +128,7 @@ class State:
         )
 
     def first_thread(self) -> int:
-        """Return the number of the first task that runs; of the launch itself where none does."""
+        """Return the number of the first running task's thread; if no task runs, that of the launch itself."""
         cores = [] if not self.session.launches or self.session.position.at_end else self.session.look().cores
         return thread_number(name_of(cores[0])) if cores else ENDED_THREAD
 
@@ -138,7 +138,7 @@ class State:
         host, error = session.host, session.stop.error
         if not session.ended and error is None:
             return
-        # The user may undo the fault at which the run has stopped, so that the run goes on to another end.
+        # The user may undo the fault at which the run has stopped, so that it continues to another end.
         if self.told is host and self.told_end == session.ended:
             return
         self.told, self.told_end = host, session.ended
@@ -153,13 +153,13 @@ class State:
 
     @property
     def failed(self) -> bool:
-        """Return whether the program has ended with an error, its outputs are not accurate, or it has stopped at a fault."""
+        """Return whether the program has ended with an error, its outputs are inaccurate, or it has stopped at a fault."""
         host = self.session.host
         wrong = self.session.stop.error is not None or host.failure is not None
         return wrong or not getattr(host.result, "passed", True)
 
     def leave(self) -> None:
-        """Tell the editor that the program is over, and its exit code."""
+        """Report the end of the program, and its exit code."""
         self.connection.event("exited", {"exitCode": int(self.failed)})
         self.connection.event("terminated")
 
@@ -174,7 +174,7 @@ class State:
 
 
 def breakpoint_body(number: int, point: Breakpoint) -> dict[str, Any]:
-    """Return a breakpoint as the protocol has it."""
+    """Return a breakpoint in the form of the protocol."""
     location = point.location
     body: dict[str, Any] = {"id": number, "verified": not isinstance(location, PendingLocation)}
     if isinstance(location, LineLocation):
@@ -187,18 +187,18 @@ def breakpoint_body(number: int, point: Breakpoint) -> dict[str, Any]:
 
 
 def source_of(file: str) -> dict[str, Any]:
-    """Return a file as the protocol has it."""
+    """Return a file in the form of the protocol."""
     return {"name": file.replace("\\", "/").rpartition("/")[2], "path": file}
 
 
 def thread_number(name: str) -> int:
-    """Return the number of a task's thread: two for each task, the second is its cluster's memory core."""
+    """Return the number of a task's thread: two for each task; the second is that of its cluster's memory core."""
     digits = name.removeprefix("task ")
     return 2 * int(digits.rstrip("m")) + digits.endswith("m") + 1
 
 
 def thread_name(number: object) -> str | None:
-    """Return the task of a thread's number; None for the launch itself."""
+    """Return the task of a thread; None for the launch itself."""
     if not isinstance(number, int) or number < 1 or number >= ENDED_THREAD:
         return None
     return parse_name(f"{(number - 1) // 2}{'m' * ((number - 1) % 2)}")
@@ -221,23 +221,23 @@ def _reason(stop: Stop, reason: str) -> str:
     if stop.error is not None or stop.kind is FAULT:
         return "exception"
     if found_by(stop) is not None:
-        return "exception"  # an editor shows the sentence of one beside the line
+        return "exception"  # an editor shows an exception's message beside the line
     if stop.hits:
         return "data breakpoint" if stop.hits[0].location.watches else "breakpoint"
     return reason
 
 
-# Progress of slow requests: after a moment the editor shows what is being done and for how long, and may
+# Progress of slow requests: after a moment the editor shows what is running and for how long, and may
 # cancel it.
 
-PATIENCE, EVERY = 0.5, 1.0  # seconds: before the editor is told, and between two reports
+PATIENCE, EVERY = 0.5, 1.0  # seconds: before the first report, and between two reports
 
 
 @contextmanager
 def progressing(state: State, title: str) -> Iterator[None]:
-    """Show *title* in an editor that shows progress, once the block has lasted `PATIENCE` seconds.
+    """Show *title* as progress in an editor that supports it, once the block has lasted `PATIENCE` seconds.
 
-    The editor cancels as it pauses: what is done is interrupted.
+    Cancelling works like pausing: the running request is interrupted.
     """
     if not state.shows_progress:
         yield
@@ -252,7 +252,7 @@ def progressing(state: State, title: str) -> Iterator[None]:
         yield
     finally:
         done.set()
-        teller.join()  # the end of the report comes before the stop
+        teller.join()  # the last report must precede the stop
 
 
 def _tell(state: State, name: str, title: str, done: threading.Event) -> None:
@@ -279,7 +279,7 @@ class FrameAt:
     level: int
 
     def focus(self, session: "DebugSession") -> None:
-        """Make it the frame in focus."""
+        """Put this frame in focus."""
         if self.task and session.look().core(self.task) is not None:
             session.focus, session.level = self.task, self.level
 
@@ -294,7 +294,7 @@ class VariableGroup:
 
 
 def child_of(held: VariableGroup, name: str) -> str:
-    """Return the expression for the part of *held* that is called *name*."""
+    """Return the expression for the part *name* of *held*."""
     if held.whole is None:
         found = next((variable for variable in held.variables if variable.name == name), None)
         return found.path or found.place or name if found is not None else name
@@ -306,7 +306,7 @@ def child_of(held: VariableGroup, name: str) -> str:
 
 
 def name_in(state: "State", reference: object, name: str) -> str:
-    """Return the expression for *name*, which a request took from a group of values, or typed."""
+    """Return the expression for *name*, which a request took from a group of values, or which the user typed."""
     if not isinstance(reference, int) or reference < 1:
         return name
     held: VariableGroup = state.target(reference, VariableGroup)
@@ -315,7 +315,7 @@ def name_in(state: "State", reference: object, name: str) -> str:
 
 
 def memory_reference(session: "DebugSession", variable: Variable) -> str | None:
-    """Return the place of a variable's bytes, as ``task 3/NRAM/0x200100``; None if it has no place."""
+    """Return a reference to a variable's bytes, as ``task 3/NRAM/0x200100``; None if it is not in memory."""
     if not variable.place:
         return None
     try:
@@ -326,7 +326,7 @@ def memory_reference(session: "DebugSession", variable: Variable) -> str | None:
 
 
 def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
-    """Return the bytes from *offset* after a reference on; raises `UsageError` for a wrong reference."""
+    """Return the bytes from *offset* after a reference on; raises `UsageError` for an invalid reference."""
     match = _REFERENCE.match(reference)
     if match is None:
         raise UsageError(
@@ -351,7 +351,7 @@ _TITLES: Mapping[str, str] = {"step": "stepping", "goto": "going there"}
 
 
 def moved(state: State, move: Move, reason: str) -> None:
-    """Move, and report the stop to the editor; if that fails, report the reason and that the session has not moved."""
+    """Move, and report the stop to the editor; if moving fails, report the reason and that the position has not changed."""
     text = ""
     try:
         with progressing(state, _TITLES.get(reason, "running")):
@@ -367,7 +367,7 @@ def moved(state: State, move: Move, reason: str) -> None:
 
 
 def _pass_faults(state: State) -> None:
-    """Go on after faults if the editor does not want to stop at them."""
-    # An editor that has the exception filter switched off wants the program as it runs without a debugger.
+    """Continue after faults if the editor does not want to stop at them."""
+    # With the exception filter off, the program should run as it would without a debugger.
     while not state.faults and state.session.stop.error is not None and not state.session.ended:
         verbs.resume(state.session)

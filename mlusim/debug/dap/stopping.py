@@ -1,4 +1,4 @@
-"""How a session of an editor moves and stops: the requests for steps and for breakpoints, and the events of stops."""
+"""Requests that move and that set breakpoints, and the events about stops."""
 
 import operator
 import re
@@ -62,7 +62,7 @@ _PIECE = re.compile(r"\{([^{}]+)\}")
 def _lines(state: State, arguments: Arguments) -> Body:
     path = arguments["source"].get("path") or arguments["source"].get("name", "")
     owner = f"lines of {path}"
-    # The request has all breakpoints of the file: those that it does not name are removed.
+    # The request has all breakpoints of the file: those that it does not list are removed.
     _forget(state, owner)
     wanted = arguments.get("breakpoints")
     if wanted is None:
@@ -71,7 +71,8 @@ def _lines(state: State, arguments: Arguments) -> Body:
 
 
 def _line(state: State, owner: str, path: str, arguments: Arguments) -> dict[str, Any]:
-    # A line without code moves to the next that has some, as editors expect, but never to another function's.
+    # A line without code moves to the next line with code, as editors expect, but never into another
+    # function.
     line = line_within(path, int(arguments["line"]), state.session.functions_in(path))
     return _set(state, owner, arguments, f"{path}:{line}")
 
@@ -97,11 +98,11 @@ def _data_info(state: State, arguments: Arguments) -> Body:
     except MlusimError as error:
         return {"dataId": None, "description": one_line(error)}
     return {
-        # The task goes into the id, because the editor sends back nothing else when it sets the watchpoint.
+        # The task is part of the id, since the editor returns nothing else when it sets the watchpoint.
         "dataId": f"{session.focus or ''}|{name}",
         "description": f"{name} ({watched})",
         "accessTypes": ["write"] if watched.startswith("the value") else ["read", "write", "readWrite"],
-        # Not for a later session, which has other bytes under this name.
+        # Not for a later session, in which the name refers to other bytes.
         "canPersist": False,
     }
 
@@ -119,7 +120,7 @@ def _watch(state: State, arguments: Arguments) -> dict[str, Any]:
         session = state.session
         if task and session.look().core(task) is not None:
             session.focus = task
-        # "write" and "readWrite" both hold "rite".
+        # "write" and "readWrite" both contain "rite".
         return watch_at(session, name, writes="rite" in access, reads="read" in access, text=text)
 
     return _made(state, "data", arguments, make)
@@ -168,7 +169,7 @@ def _locations(state: State, arguments: Arguments) -> Body:
     return {"breakpoints": [{"line": line} for line in lines if first <= line <= last]}
 
 
-# -- making one --------------------------------------------------------------------------------------
+# -- setting breakpoints -----------------------------------------------------------------------------
 
 
 def _set(state: State, owner: str, arguments: Arguments, place: str) -> dict[str, Any]:
@@ -179,21 +180,21 @@ def _set(state: State, owner: str, arguments: Arguments, place: str) -> dict[str
 def _made(
     state: State, owner: str, arguments: Arguments, make: Callable[[str | None], Breakpoint]
 ) -> dict[str, Any]:
-    """Set the breakpoint that *make* makes, with the editor's conditions; if it cannot be set, return the reason."""
+    """Set the breakpoint that *make* constructs, with the editor's conditions; if it cannot be set, return the reason."""
     try:
         counted, log = _hits(arguments.get("hitCondition")), _log(state, arguments.get("logMessage"))
         made = make(arguments.get("condition") or None)
     except MlusimError as error:
         return {"verified": False, "message": one_line(error), "reason": "failed"}
     made.counted, made.log = counted, log
-    # The owner is kept, so that the next request of this kind replaces these and no others.
+    # The owner is stored, so that the next request of this kind replaces these breakpoints and no others.
     body = breakpoint_body(made.number, made)
     state.asked[made.number] = Asked(owner, made, body)
     return body
 
 
 def _hits(text: str | None) -> Callable[[int], bool] | None:
-    """Return ``5``, ``>= 5`` or ``% 5`` as a test of the count of hits."""
+    """Parse ``5``, ``>= 5`` or ``% 5`` as a condition on the number of hits."""
     if not text or not text.strip():
         return None
     match = _HITS.match(text.strip())
@@ -208,7 +209,7 @@ def _log(state: State, text: str | None) -> "Callable[[Core | None, FrameType | 
     """Return the action of a log point: show *text* with the expressions in braces evaluated, and continue."""
     if not text:
         return None
-    # Parsed now: a mistake in a log message is an answer to the request, not an output later.
+    # Parsed now, so that an error in the message is the answer to the request, not later output.
     codes = {piece: parse(piece) for piece in _PIECE.findall(text)}
 
     def log(core: "Core | None", frame: FrameType | None) -> None:
@@ -224,7 +225,7 @@ def _log(state: State, text: str | None) -> "Callable[[Core | None, FrameType | 
 
 
 def _forget(state: State, owner: str) -> None:
-    """Forget what an earlier request of the same kind has set."""
+    """Delete the breakpoints of an earlier request of the same kind."""
     for number in [number for number, asked in state.asked.items() if asked.owner == owner]:
         del state.asked[number]
         state.session.breakpoints.pop(number, None)
@@ -232,7 +233,7 @@ def _forget(state: State, owner: str) -> None:
 
 @frozen
 class Target:
-    """A target of `goto`: a line, and whether it is the last or the next time that it is reached."""
+    """A target of `goto`: a line, and whether its last or its next execution is meant."""
 
     file: str
     line: int
@@ -242,7 +243,7 @@ class Target:
 def _stepping(
     verb: Callable[..., Any], intrinsic: Callable[..., Any], reason: str = "step"
 ) -> Callable[[State, Arguments], None]:
-    """Make the handler of a request to step: by lines, or by instructions where the granularity says so."""
+    """Make the handler of a step request: by lines, or by instructions if the granularity says so."""
 
     def follow(state: State, arguments: Arguments) -> None:
         chosen = intrinsic if arguments.get("granularity") == "instruction" else verb
@@ -268,7 +269,7 @@ def _goto(state: State, arguments: Arguments) -> None:
 
     def move(state: State) -> None:
         session, location = state.session, LineLocation(target.file, target.line)
-        # Only a run can tell whether the line was reached before, so that it is searched for first.
+        # Only a run can show whether the line was reached before, so that this is searched first.
         if target.back:
             stop = session.last_before(session.position, [location])
             if stop is None:
@@ -281,7 +282,7 @@ def _goto(state: State, arguments: Arguments) -> None:
 
 
 def _goto_targets(state: State, arguments: Arguments) -> Body:
-    """Return two targets for a line, because time goes both ways: the last time it was reached, and the next."""
+    """Return two targets for a line, since time goes both ways: its last execution, and its next one."""
     session, line = state.session, int(arguments["line"])
     path = arguments["source"].get("path", "")
     file, line = find_line(path, line, session.functions, session.owned)
@@ -304,9 +305,9 @@ def _go_to_cycle(state: State, arguments: Arguments) -> None:
 
 
 def standing(state: State, _arguments: Arguments) -> Body:
-    """Answer with nothing; the stop is announced when it is reached."""
-    # Checked before the answer: after it an error could only be an event.
-    state.session.recorded  # noqa: B018 - refuses where there is no launch
+    """Answer without a body; the stop is reported when it is reached."""
+    # Checked before the answer: after it, an error could only be an event.
+    state.session.recorded  # noqa: B018 - raises if there is no launch
     return None
 
 

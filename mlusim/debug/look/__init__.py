@@ -1,1 +1,1 @@
-"""The state at a stop: memory, expressions and values, predicted time, and where bytes came from."""
+"""The state at a stop: memory, expressions and values, predicted time, and origins of bytes."""

@@ -1,4 +1,4 @@
-"""Values of C as they are shown: records by their members, arrays by their elements, enumerations by their names."""
+"""Display of C values: records by their members, arrays by their elements, enumerations by their names."""
 
 from collections.abc import Mapping
 from types import FrameType
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 
-# The forms that numbers are shown in: ``print/x`` and its like.
+# The forms of numbers, as in ``print/x``.
 
 FORM_LETTERS = ("x", "d", "u", "o", "t", "z", "a", "c", "f")
 """Hexadecimal, signed, unsigned, octal, binary, hexadecimal with leading zeros, an address, a character, a float."""
 
 
 def in_form(value: Any, letter: str, bits: int = 0) -> str:
-    """Return a number, a pointer's address or the elements of an array as *letter* says.
+    """Return a number, a pointer's address or the elements of an array in the form *letter*.
 
-    *bits* is the width of the number's type where the value does not say it.  Raises `UsageError` for what has no such form.
+    *bits* is the width of the number's type if the value does not have it.  Raises `UsageError` for a value without
+    this form.
     """
     if isinstance(value, np.ndarray):
         return "{" + ", ".join(in_form(one, letter) for one in value.reshape(-1)) + "}"
@@ -45,14 +46,14 @@ def in_form(value: Any, letter: str, bits: int = 0) -> str:
     if letter == "f":
         return f"{float(value):.9g}"
     if not np.isfinite(float(value)):
-        return str(float(value))  # nan and inf have no integer
+        return str(float(value))  # nan and inf cannot be converted to an integer
     whole = int(value)
     bits = 8 * value.dtype.itemsize if isinstance(value, np.generic) else bits or 32
     if letter == "d":
         return str(whole)
     if letter == "c":
         return f"{whole} {chr(whole)!r}" if 0 <= whole < 0x110000 else str(whole)
-    if whole < 0:  # in two's complement, as the machine has it
+    if whole < 0:  # in two's complement, as in the machine
         whole %= 1 << max(bits, whole.bit_length() + 1)
     if letter == "z":
         return f"0x{whole:0{bits // 4}x}"
@@ -65,7 +66,7 @@ Enumerations = Mapping[str, Mapping[str, int]]
 
 @frozen(eq=False)
 class CValue(Parted):
-    """A record, an array, or a pointer to a record: a value of C that has parts."""
+    """A C value with parts: a record, an array, or a pointer to a record."""
 
     value: Any
     type: t.Type
@@ -73,21 +74,21 @@ class CValue(Parted):
 
     @property
     def kind(self) -> str:
-        """Its type, as the source would write it."""
+        """The type, in the syntax of the source."""
         return str(self.type)
 
     @property
     def count(self) -> int:
-        """The number of its parts."""
+        """The number of parts."""
         kind = self.type
         if isinstance(kind, t.Array):
             return kind.count
         return len(_fields(kind.to if isinstance(kind, t.Pointer) else kind))
 
     def parts(self, first: int = 0, stop: int | None = None) -> list[tuple[str, str, Any]]:
-        """Return its members or elements: the name, the text that selects it in an expression (``.name``, ``[3]``), and the value.
+        """Return the members or elements: the name, the text that selects it in an expression (``.name``, ``[3]``), and the value.
 
-        Nothing is loaded: the bytes are looked at.
+        This does not count as a load of the kernel.
         """
         kind = self.type
         if isinstance(kind, t.Array):
@@ -102,7 +103,7 @@ class CValue(Parted):
         return seen(value, kind, self.enumerations, whole=True)
 
     def text(self, paused: PausedRun | None = None, letter: str = "") -> str:
-        """Return it on one line, numbers in the form that *letter* names; raises `UsageError` for a form that does not fit."""
+        """Return the value on one line, with numbers in the form *letter*; raises `UsageError` for a form that does not fit."""
         if isinstance(self.value, Ptr) and not letter:
             return pointer_text(self.value, paused, SHOWN, _leaves(self.type))
         return _braces(self, paused, letter)
@@ -116,7 +117,7 @@ def shown_of(
     *,
     whole: bool = False,
 ) -> Any:
-    """Return the value of an expression as it is shown, an array with *whole* always by its elements; raises `UsageError` as `evaluate` does."""
+    """Return the value of an expression for display; with *whole* always all elements of an array; raises `UsageError` as `evaluate` does."""
     typed_value = typed(expression, frame, core, extra)
     scope = None if typed_value is None else c_scope(frame, extra)
     if typed_value is None or scope is None:
@@ -127,7 +128,7 @@ def shown_of(
 def bits_of(
     expression: Expression, frame: FrameType | None, core: "Core | None", extra: Mapping[str, Any] | None
 ) -> int:
-    """Return the number of bits of an expression's type in C; 0 where it is not a number."""
+    """Return the width in bits of an expression's C type; 0 if it is not a number."""
     typed_value = typed(expression, frame, core, extra)
     return (
         8 * typed_value.type.size
@@ -143,7 +144,7 @@ def elements_from(
     core: "Core | None",
     extra: Mapping[str, Any] | None,
 ) -> CValue | None:
-    """Return *count* records, or elements outside memory, beginning at a place of C; None for numbers in memory.
+    """Return *count* records, or elements outside of memory, from a place on; None for numbers in memory.
 
     Raises `UsageError` if there are fewer.
     """
@@ -162,13 +163,13 @@ def elements_from(
 
 
 def _begun(found: Typed) -> tuple[Any, t.Type, int] | None:
-    """Return where elements begin, their type, and how many there are; None for numbers in memory."""
+    """Return the first element, the element type, and the number of elements; None for numbers in memory."""
     held, kind = found.value, found.type
     if isinstance(kind, t.Pointer):
         kind = kind.to
     elif not isinstance(kind, t.Array):
         held = found.place
-    while isinstance(kind, t.Array):  # its elements follow each other
+    while isinstance(kind, t.Array):  # its elements are adjacent
         kind = kind.of
     if isinstance(held, Items):
         return held, kind, len(held.items) - held.offset
@@ -176,19 +177,19 @@ def _begun(found: Typed) -> tuple[Any, t.Type, int] | None:
         return held, kind, (held.raw.view.size - held.raw.index) // kind.size
     if isinstance(held, Object | Cell):
         return Items([held.here], None), kind, 1
-    if held is None:  # a single variable, or a computed value without a place
+    if held is None:  # a single variable, or a computed value that is not in memory
         return Items([found.value], None), kind, 1 if found.text else 0
     return None
 
 
 def shown_variables(frame: FrameType) -> dict[str, Any]:
-    """Return the variables of a frame by name, as they are shown."""
+    """Return the variables of a frame by name, for display."""
     scope, held = c_scope(frame), variables_of(frame)
     return held if scope is None else {name: shown_local(scope, name, value) for name, value in held.items()}
 
 
 def shown_local(scope: "FrameNames", name: str, value: Any) -> Any:
-    """Return the *value* of a local of *scope* as it is shown."""
+    """Return the *value* of a local of *scope*, for display."""
     local = scope.local(name)
     if local is None:
         return value
@@ -199,9 +200,9 @@ def shown_local(scope: "FrameNames", name: str, value: Any) -> Any:
 
 
 def seen(value: Any, kind: t.Type, enumerations: Enumerations, *, whole: bool = False) -> Any:
-    """Return *value* of type *kind* as it is shown; pointers and plain numbers are shown as they are.
+    """Return *value* of type *kind*, for display; pointers and plain numbers stay as they are.
 
-    An array of numbers that reaches to the end of its memory is shown as the pointer to them, unless *whole*.
+    An array of numbers that reaches to the end of its allocation is shown as a pointer to them, unless *whole*.
     """
     if isinstance(kind, t.Arithmetic):
         if kind == t.BOOL and isinstance(value, int | np.integer):
@@ -217,7 +218,7 @@ def seen(value: Any, kind: t.Type, enumerations: Enumerations, *, whole: bool = 
         return CValue(value, kind, enumerations)
     if isinstance(kind, t.Array) and isinstance(value, Ptr):
         rest = value.view.size - value.index
-        # If more memory follows the array, as after a member of a record, only its own elements are shown.
+        # If more bytes follow the array, as after a member of a record, only its own elements are shown.
         return CValue(value, kind, enumerations) if whole or _leaves(kind) < rest else value
     return value
 
@@ -227,12 +228,12 @@ def _fields(kind: t.Type) -> tuple[t.Field, ...]:
 
 
 def _leaves(kind: t.Type) -> int:
-    """Return how many numbers or records an element of C holds: 1, or all those in an array."""
+    """Return how many numbers or records an element of C contains: 1, or all those in an array."""
     return kind.count * _leaves(kind.of) if isinstance(kind, t.Array) else 1
 
 
 def _element(array: Any, n: int, kind: t.Type) -> Any:
-    """Return the *n*-th number or record, or the place where the *n*-th inner array of an array of arrays begins."""
+    """Return the *n*-th number or record, or the begin of the *n*-th inner array of an array of arrays."""
     if isinstance(array, Items) and not isinstance(kind, t.Array):
         return array.items[array.offset + n]
     place = array + n
@@ -240,7 +241,7 @@ def _element(array: Any, n: int, kind: t.Type) -> Any:
 
 
 def _member(holder: Any, field: t.Field) -> Any:
-    """Return a member of a record, in memory without a load."""
+    """Return a member of a record, from memory without a counted load."""
     if not isinstance(holder, RecordPointer):
         return getattr(holder, t.attribute_of(field.name))
     layout, offset = holder.layout.fields[t.attribute_of(field.name)]
@@ -263,7 +264,7 @@ def _braces(whole: CValue, paused: PausedRun | None, letter: str) -> str:
 
 
 def _inside(part: Any, paused: PausedRun | None, letter: str) -> str:
-    """Return a part of a value as it stands between braces: numbers without their types, pointers by their targets."""
+    """Return the text of a part between braces: numbers without their types, pointers by their targets."""
     if isinstance(part, CValue):
         pointer = isinstance(part.type, t.Pointer)
         return f"&{part.type.to}" if pointer else _braces(part, paused, letter)  # type: ignore[union-attr]

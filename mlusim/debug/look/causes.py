@@ -1,7 +1,8 @@
-"""The cause of a value and of a branch: the statement that gave it, the values that it took, and so on back to the host's tensors.
+"""The cause of a value or a branch: the statement that set it, the values that the statement read, and so on back to the host's tensors.
 
-A launch is run once more with a `Trail` of the statements of one core.  What a statement reads of variables leads to the
-statements that wrote them; what it loads from memory leads to the writer of those bytes, and from a writer's scalars back here.
+The launch runs once more with a `Trail` of the statements of one core.  A variable that a statement reads leads to
+the statement that wrote it; a load from memory leads to the writer of the bytes, and the writer's scalars lead to
+statements again.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from mlusim.debug.run.runs import LaunchRun, RunMaker
 
 WINDOWS = (1 << 12, 1 << 14, 1 << 16, END)
-"""How many moments before a place its statements are followed from: the next where the one before does not reach back far enough."""
-FAR, MANY = 8, 48  # links that `why` follows: in one chain, and in all
+"""The number of moments before a position that a trail covers; the next one is tried if a trail does not reach back far enough."""
+FAR, MANY = 8, 48  # links that `why` follows: in one chain, and in all chains
 NO_FRAME = (
     "no task is in a function here; `who-wrote PLACE` follows memory, `reverse-stepi` goes back into a task"
 )
@@ -38,11 +39,11 @@ _FOLLOWED = (int, float, str, dict, np.generic, type(None))
 
 
 class _TooShort(Exception):
-    """The trail begins after the statement that is looked for."""
+    """The trail begins after the statement that is searched."""
 
 
 class CauseSearch(BeyondBytes):
-    """Follows values back from the position *here*, of the core called *label* and its frame *level*."""
+    """Follows values back from the position *here*, of the core *label* and its frame *level*."""
 
     def __init__(
         self,
@@ -62,11 +63,11 @@ class CauseSearch(BeyondBytes):
         self.bytes = OriginSearch(runs, here, depth, nodes, self)
 
     def of_byte(self, byte: Byte, text: str) -> Origin:
-        """Trace the origin of *byte*, which the user calls *text*, through instructions and scalars."""
+        """Trace the origin of *byte*, called *text* by the user, through instructions and scalars."""
         return self._widening(lambda: self.bytes.origin(byte, text))
 
     def of_variable(self, read: Read) -> Origin:
-        """Trace the origin of the value that a variable of the frame has here."""
+        """Trace the origin of the current value of a variable of the frame."""
 
         def look() -> Origin:
             point, end = self._stand()
@@ -76,7 +77,7 @@ class CauseSearch(BeyondBytes):
         return self._widening(look)
 
     def of_branch(self, line: int | None) -> Origin:
-        """Trace the origin of the last decision of the function, or of that at *line*."""
+        """Trace the origin of the function's last decision, or of the last one at *line*."""
 
         def look() -> Origin:
             point, end = self._stand()
@@ -98,7 +99,7 @@ class CauseSearch(BeyondBytes):
         return self._widening(look)
 
     def close(self) -> None:
-        """Let go of the runs that were looked at."""
+        """Abandon the runs that were inspected."""
         self.bytes.close()
         self._forget()
 
@@ -111,7 +112,7 @@ class CauseSearch(BeyondBytes):
     # -- trails ----------------------------------------------------------------------------------
 
     def _widening(self, look: Callable[[], Origin]) -> Origin:
-        """Return the result of *look*; call it again with longer trails as long as they are too short."""
+        """Return the result of *look*; repeat it with longer trails while they are too short."""
         while True:
             try:
                 origin = look()
@@ -124,7 +125,7 @@ class CauseSearch(BeyondBytes):
                 return origin
 
     def _stand(self) -> tuple[TrailPoint, TrailEnd]:
-        """Return where the frame in focus is, in a trail to the place of the search."""
+        """Return the position of the frame in focus in a trail that ends at the position of the search."""
         if self._label is None:
             raise UsageError(NO_FRAME)
         followed = self._follow(self._label, self._here)
@@ -145,7 +146,7 @@ class CauseSearch(BeyondBytes):
         return TrailPoint(followed, standing.where, standing.before), standing
 
     def _follow(self, label: str, position: Position) -> FollowedTrail:
-        """Return a trail of the core called *label* to *position*, or one that goes beyond it."""
+        """Return a trail of the core *label* up to *position*, or one that extends beyond it."""
         earlier = self._trails.get((position.launch, label))
         if earlier is not None:
             first = earlier.trail.events[0].moment if earlier.trail.events else END
@@ -163,12 +164,12 @@ class CauseSearch(BeyondBytes):
         return followed
 
     def _short(self, point: TrailPoint) -> None:
-        """Raise `_TooShort` where a longer trail of the launch can be made."""
+        """Raise `_TooShort` if a longer trail of the launch is possible."""
         if not point.followed.trail.cut and self._window < len(WINDOWS) - 1:
             raise _TooShort
 
     def _spent(self, depth: int) -> bool:
-        """Return whether no further link is followed."""
+        """Return whether the limit of links is reached."""
         return depth <= 0 or self.bytes.nodes <= 0
 
     # -- variables -------------------------------------------------------------------------------
@@ -182,9 +183,10 @@ class CauseSearch(BeyondBytes):
         held: Mapping[str, Any] | None = None,
         turn: int = 0,
     ) -> Origin | None:
-        """Return the origin of what a statement reads; None for memory, because its loads are known.
+        """Return the origin of a value that a statement reads; None for memory, whose loads are recorded.
 
-        *held* are the values of the locals at the end of the trail, if *point* is that end; *turn* counts calls of one name.
+        *held* are the values of the locals at the end of the trail, if *point* is that end; *turn* counts calls of
+        one name.
         """
         if read.kind == BUILT_IN:
             trail = point.followed.trail
@@ -193,13 +195,13 @@ class CauseSearch(BeyondBytes):
         if read.kind == CALLED:
             return self._returned(point, read, depth, turn)
         value = point.value(read.key, read.path)
-        leading = point.active.function.leading  # their values are those of their targets
+        leading = point.active.function.leading  # references have the values of their targets
         if held is not None and read.name in held and (read.kind != LOCAL or read.name not in leading):
             value = member_of(held[read.name], read.path)
         if read.kind == POINTEE and (value is NONE or isinstance(value, Ptr)):
             return None
         if held is None and not (value is NONE or _is_value(value)):
-            return None  # a pointer, whose elements are followed in memory; or a vector register or list, whose content has no history
+            return None  # a pointer, whose elements are followed in memory; or a register or list, whose history is unknown
         text = _told(read, value)
         if self._spent(depth):
             return Origin(text, note=NOT_FURTHER)
@@ -225,7 +227,7 @@ class CauseSearch(BeyondBytes):
                 f"it has no value: `{inside.piece.text}` at {inside.site} gives none, and nothing has since"
             )
             return Origin(read.text, note=note)
-        # The same value of the same statement is shown once; one without sources is shown again.
+        # The same value of the same statement is shown once; a value without sources is shown again.
         trail = inside.followed.position.launch, inside.followed.trail.label
         key = (*trail, inside.began.moment, inside.at, id(store), text)
         if key in self._known and (store.reads or list(inside.loads())):
@@ -235,7 +237,7 @@ class CauseSearch(BeyondBytes):
         return self._statement(inside, text, "set", store.reads, depth, itself)
 
     def _given(self, point: TrailPoint, read: Read, text: str, depth: int) -> Origin:
-        """Return the origin of a local that the function has not written: the argument that the caller gave."""
+        """Return the origin of a local to which the function has not written: the caller's argument."""
         argument = point.given(read.name)
         if argument is not None:
             words, reads, _ = argument
@@ -250,7 +252,7 @@ class CauseSearch(BeyondBytes):
         return Origin(text, note="no statement has given it a value")
 
     def _pointee(self, point: TrailPoint, read: Read, text: str, depth: int) -> Origin:
-        """Return the origin of the target of a pointer or reference: written through it here, or before the call."""
+        """Return the origin of the target of a pointer or reference: a write through it here, or a write before the call."""
         pointer = point.definition(read.name)
         root, where = pointer[1].target if pointer is not None and pointer[1] is not None else None, point
         name = read.text
@@ -270,7 +272,7 @@ class CauseSearch(BeyondBytes):
         return self._read(where, target, depth) or Origin(text, note="it lies in memory")
 
     def _returned(self, point: TrailPoint, read: Read, depth: int, turn: int) -> Origin | None:
-        """Return the origin of what a function of the source returned to a statement."""
+        """Return the origin of a value that a called function returned to a statement."""
         followed, trail = point.followed, point.followed.trail
         calls = followed.calls(point.where, point.at)
         of_name = [c for c in calls if trail.activations[c].function.code.co_name == read.name]
@@ -299,7 +301,7 @@ class CauseSearch(BeyondBytes):
         depth: int = 0,
         read: Read | None = None,
     ) -> Origin:
-        """Return a link of the chain: *text* was written by a statement, which took *reads* and its loads, followed over *depth* links."""
+        """Return a link of the chain: a statement wrote *text*; its sources, *reads* and its loads, are followed over *depth* links."""
         moment, label = point.began.moment, point.followed.trail.label
         launch, piece = point.followed.position.launch, point.piece
         origin = Origin(text, launch, moment, label, f"`{piece.text}`", point.file, piece.line, verb=verb)
@@ -311,7 +313,7 @@ class CauseSearch(BeyondBytes):
     def _sources(
         self, point: TrailPoint, reads: Reads, depth: int, itself: Read | None = None
     ) -> list[Origin]:
-        """Return the origins of the values that a statement took: *reads* and its loads, and the variable *itself*, which it sets, as it was before the first run."""
+        """Return the origins of a statement's sources: *reads*, its loads, and the earlier value of the variable *itself*, which it updates."""
         origins: list[Origin] = []
         followed: set[Any] = set()
         turns: dict[str, int] = {}
@@ -341,7 +343,7 @@ class CauseSearch(BeyondBytes):
         return origins
 
     def _earlier(self, point: TrailPoint, read: Read, depth: int) -> Origin | None:
-        """Return the origin that a variable had before a statement such as `i += 1`, which computes it from itself, first ran."""
+        """Return the origin of a variable's value before the first run of a statement such as `i += 1`, which updates it."""
         first, turns = point, 0
         while read.kind == LOCAL:
             definition = first.definition(read.name, read.path)
@@ -361,7 +363,7 @@ class CauseSearch(BeyondBytes):
         return origin
 
     def _loaded(self, followed: FollowedTrail, load: LoadedBytes, depth: int) -> Origin:
-        """Return the origin of the bytes of a load."""
+        """Return the origin of the loaded bytes."""
         access = load.access
         text, local = self._load_text(followed, load)
         if self._spent(depth):
@@ -374,7 +376,7 @@ class CauseSearch(BeyondBytes):
         return origin
 
     def _load_text(self, followed: FollowedTrail, load: LoadedBytes) -> tuple[str, str]:
-        """Return the name of the bytes of a load, with their value, and the local array that they belong to, if any."""
+        """Return the name and value of loaded bytes, and the local array that they belong to, if any."""
         access = load.access
         dtype = named(followed.paused, access.allocation, max(access.start, 0), access.size)[2]
         text, local = access_text(followed.paused, access), ""
@@ -393,15 +395,15 @@ class CauseSearch(BeyondBytes):
             text = _valued(text, np.frombuffer(load.raw, dtype.dtype)[0].item())
         return text + ", mixed" * (not load.raw), local
 
-    # -- tests -----------------------------------------------------------------------------------
+    # -- conditions ------------------------------------------------------------------------------
 
     def _because(self, point: TrailPoint) -> str:
-        """Return the last test that led to a statement, or did not jump past it, with its values, or an empty text if there was none."""
+        """Return the last condition that led to a statement, or did not jump past it, with its values; "" if there is none."""
         led = point.led_by()
         return "" if led is None else self._outcome(led, led.role(), f" at {led.site}")
 
     def _outcome(self, point: TrailPoint, role: str, place: str = "") -> str:
-        """Describe a test: its text, its outcome and its values."""
+        """Return a condition's text, its outcome and its values."""
         test = point.piece.test
         assert test is not None
         reads = {(r.kind, r.name, r.path): r for r in point.reads(test.reads) if r.kind in (LOCAL, POINTEE)}
@@ -415,11 +417,11 @@ class CauseSearch(BeyondBytes):
     # -- scalars of instructions -----------------------------------------------------------------
 
     def reach(self, launch: int, logged: Logged, moment: int) -> None:
-        """Make the trail that leads to a write: the scalars that the write used are earlier in the same trail."""
+        """Make a trail up to a write, in which the statements that computed its scalars come before it."""
         self._follow(name_of(logged.core), Position(launch, moment))
 
     def add(self, origin: Origin, launch: int, logged: Logged, depth: int) -> None:
-        """Add to *origin*, a write of memory, the scalars that it was made of, and the test that led to it."""
+        """Add to *origin*, a write of memory, the scalars that it used, and the condition that led to it."""
         followed = self._follow(name_of(logged.core), Position(launch, origin.moment))
         point = followed.issuing(origin.moment, origin.file, origin.line)
         if point is None:
@@ -442,7 +444,7 @@ class CauseSearch(BeyondBytes):
 
 
 def key_of(load: LoadedBytes) -> tuple[Any, ...]:
-    """Return a key that tells the bytes of a load from others."""
+    """Return a key that identifies the bytes of a load."""
     return load.access.allocation.space, load.owner, load.access.allocation.address + load.access.start
 
 
@@ -454,12 +456,12 @@ def _is_value(value: Any) -> bool:
 
 
 def _told(read: Read, value: Any) -> str:
-    """Return a value that was read as `_valued` does, a char with its letter."""
+    """Return the text of a value that was read, as `_valued` does, a char with its letter."""
     return _valued(read.text, Letter.of(value, INT8) if read.char else value)
 
 
 def _valued(text: str, value: Any) -> str:
-    """Return ``text = value``, or the text alone if there is no value, or only a place."""
+    """Return ``text = value``, or only the text if there is no value, or only a place."""
     if not _is_value(value):
         return text
     if isinstance(value, dict):

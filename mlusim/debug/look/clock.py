@@ -1,7 +1,7 @@
-"""Predicted time of moments: when the instructions of each task begin, by the launch's timeline.
+"""Predicted times of moments: the begin of each task's instructions in the launch's timeline.
 
 Moments follow the schedule of the simulation, in which one task runs as far as it can before the next;
-predicted time is that of the board, where tasks run at once.  So a time is a moment of each task.
+predicted times are those of the board, where tasks run concurrently.  A time is therefore a moment of each task.
 """
 
 from array import array
@@ -22,15 +22,15 @@ from mlusim.machine.hub import Effect, EveryStep
 from mlusim.time.timeline import Timeline, TimeSpan
 from mlusim.time.timing import GroupedTasks, predict
 
-ISSUES = 1_000_000  # instructions whose moments are kept
+ISSUES = 1_000_000  # instructions whose moments are recorded
 Key = tuple[str, str, str, int]  # the core, the instruction, and its line
 
 
 @frozen
 class PredictedTimes:
-    """The moments of each core, the predicted times in us at which they begin, both ascending, and the launch's time.
+    """The moments of each core, and the predicted times in us at which they begin, both ascending; and the launch's time.
 
-    ``costs`` says how long each of them takes by itself, in us; for an asynchronous one it is the flight.
+    ``costs`` has the duration of each instruction in us; that of an asynchronous one is its flight.
     """
 
     moments: dict[str, list[int]]
@@ -40,13 +40,13 @@ class PredictedTimes:
     unknown: int
 
     def at(self, core: str, moment: int) -> tuple[int, float] | None:
-        """Return the last moment of *core* not after *moment* whose time is known, and that time; None if there is none."""
+        """Return the last moment of *core* up to *moment* with a known time, and that time; None if there is none."""
         moments = self.moments.get(core, [])
         at = bisect_right(moments, moment) - 1
         return (moments[at], self.times[core][at]) if at >= 0 else None
 
     def cost(self, core: str, moment: int) -> tuple[float, float] | None:
-        """Return when the instruction that *core* issues at *moment* begins and how long it takes, in us; None if that is not known."""
+        """Return the begin and the duration, in us, of the instruction that *core* issues at *moment*; None if unknown."""
         moments = self.moments.get(core, [])
         at = bisect_left(moments, moment)
         if at == len(moments) or moments[at] != moment:
@@ -54,7 +54,7 @@ class PredictedTimes:
         return self.times[core][at], self.costs[core][at]
 
     def first(self, core: str, time_us: float) -> int | None:
-        """Return the first moment of *core* that begins at *time_us* or later; None if all of them begin earlier."""
+        """Return the first moment of *core* that begins at *time_us* or later; None if all begin earlier."""
         at = bisect_left(self.times.get(core, []), time_us)
         moments = self.moments.get(core, [])
         return moments[at] if at < len(moments) else None
@@ -62,7 +62,7 @@ class PredictedTimes:
 
 @define(eq=False)
 class _Issues(RunListener):
-    """The moments of every instruction, by core, name and line."""
+    """Records the moments of every instruction, by core, name and line."""
 
     name = "issues"
     tracer: Tracer | None = None
@@ -74,7 +74,7 @@ class _Issues(RunListener):
         self.tracer = run.tracer
 
     def issue(self, effect: Effect) -> None:
-        """Note the moment of an instruction."""
+        """Record the moment of an instruction."""
         if self.tracer is None or self.room <= 0:
             return
         self.room -= 1
@@ -84,9 +84,9 @@ class _Issues(RunListener):
 
 
 def clock_of(runs: RunMaker, launch: int) -> PredictedTimes:
-    """Return the clock of a launch: made by running it twice, once to count moments, once to predict; then kept.
+    """Return the predicted times of a launch; at the first call it runs twice, to count moments and to predict times.
 
-    Raises `UsageError` if the launch fails, because a launch that does not end has no time.
+    Raises `UsageError` if the launch fails, since a launch that does not complete has no time.
     """
     recorded = runs.recorded(launch)
     if recorded.edits:
@@ -104,14 +104,14 @@ def clock_of(runs: RunMaker, launch: int) -> PredictedTimes:
 
 
 def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[TimeSpan]], dict[Key, list[TimeSpan]], float]:
-    """Return the spans of issues and those of flights, in order, by core, name and line, and the launch's time."""
+    """Return the spans of issues and of flights, in order, by core, name and line; and the launch's time."""
     session, _ = recorded.again([EveryStep()], timing=True)
     ear = Ear(ShownOutput())
     ear.loud = False
     try:
         with ear.listening():
             session.run()
-    except (Fault, Exception) as error:  # noqa: BLE001 - whatever a kernel raises
+    except (Fault, Exception) as error:  # noqa: BLE001 - any exception of the kernel
         raise UsageError(
             f"launch {recorded.index} ends with {type(error).__name__}, so it has no predicted time"
         ) from None
@@ -124,7 +124,7 @@ def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[TimeSpan]], dict[Key, l
             if span.where != "wait" and span.line:
                 core = scene.cores[span.member]
                 key = (f"task {core.task}{'m' * core.memory_core}", span.name, span.file, span.line)
-                # An instruction begins with this span, which is not the flight of an asynchronous copy.
+                # The instruction begins with this span, unless it is the flight of an asynchronous copy.
                 issued = span.where == "scalar" or not span.name.endswith("_async")
                 (spans if issued else flights).setdefault(key, []).append(span)
     return spans, flights, predicted.time_us
@@ -136,7 +136,7 @@ def _clock(
     flights: dict[Key, list[TimeSpan]],
     whole_us: float,
 ) -> PredictedTimes:
-    """Match the n-th issue of an instruction at a line with its n-th span if there are as many spans as issues."""
+    """Match the n-th issue of an instruction at a line with its n-th span, if their numbers agree."""
     found: dict[str, list[tuple[int, float, float]]] = {}
     unknown = 0
     for key, moments in issues.items():
@@ -159,7 +159,7 @@ def _clock(
 
 
 def _ascending(times: Iterable[float]) -> list[float]:
-    """Return *times* with each at least as late as the one before it: a core issues in order."""
+    """Return *times*, each raised to the one before it if it is earlier: a core issues in order."""
     kept: list[float] = []
     for time in times:
         kept.append(max(time, kept[-1]) if kept else time)

@@ -21,9 +21,9 @@ from mlusim.memory.pointer import Ptr
 if TYPE_CHECKING:
     from mlusim.debug.run.launches import KeptLaunch
 
-PIECES = 4  # pieces of an instruction's bytes that are named
+PIECES = 4  # pieces of an instruction's bytes that are listed
 PIECEWISE = ("gather", "discrete")  # forms of rows whose accesses are pieces of one operand
-WIDE = 110  # characters of a value that is shown on one line
+WIDE = 110  # characters of a value on one line
 
 
 # -- bytes -----------------------------------------------------------------------------------------
@@ -32,10 +32,10 @@ WIDE = 110  # characters of a value that is shown on one line
 def named(
     paused: PausedRun, allocation: Allocation, offset: int, nbytes: int = 1
 ) -> tuple[str, int, DType | None]:
-    """Find the variable that holds *nbytes* bytes at *offset* of *allocation*: its name, where it begins there, its element type.
+    """Return the variable that contains *nbytes* bytes at *offset* of *allocation*: its name, its begin in it, its element type.
 
-    Where regions of several stages do, those that hold all of the bytes are named.  A name that a region and a
-    tensor share says which of them is meant.
+    If several stages have such regions, those that contain all the bytes are named.  A name that a region and a
+    tensor share is qualified.
     """
     for name, (tensor, argument) in paused.tensors.items():
         same = tensor.space is allocation.space and tensor.address == allocation.address
@@ -55,7 +55,7 @@ def named(
 
 
 def access_text(paused: PausedRun, access: Access) -> str:
-    """Return the bytes of an access: ``term1[0:105]``, ``NRAM+0x100, 64 bytes``, with strides where it has some."""
+    """Return the bytes of an access as text: ``term1[0:105]``, ``NRAM+0x100, 64 bytes``, with strides if it has any."""
     name, begins, dtype = named(paused, access.allocation, max(access.start, 0), access.size)
     first = access.start - begins
     if dtype is not None and first % dtype.size == 0 and access.size % dtype.size == 0:
@@ -72,7 +72,7 @@ def access_text(paused: PausedRun, access: Access) -> str:
 
 
 def accesses_text(paused: PausedRun, accesses: Sequence[Access], *, pieces: bool = False) -> str:
-    """Return several accesses, the first few of many; *pieces* of one operand that follow each other are joined."""
+    """Return several accesses as text, of many only the first; adjacent *pieces* of one operand are joined."""
     joined: list[Access] = [] if pieces else list(accesses)
     for access in accesses if pieces else ():
         last = joined[-1] if joined else None
@@ -86,7 +86,7 @@ def accesses_text(paused: PausedRun, accesses: Sequence[Access], *, pieces: bool
 
 
 def effect_text(paused: PausedRun, effect: Effect, *, pipe: bool = True) -> str:
-    """Describe the bytes that an effect writes and reads; with *pipe* also the pipe that carries it."""
+    """Describe the bytes that an effect writes and reads; with *pipe* also its pipe."""
     parts = [f"on the {effect.pipe.value} pipe"] if pipe else []
     for verb, accesses in (("writes", effect.writes), ("reads", effect.reads)):
         if accesses:
@@ -100,25 +100,25 @@ def effect_text(paused: PausedRun, effect: Effect, *, pipe: bool = True) -> str:
 
 
 class Parted(ABC):
-    """A value that knows its text and its parts."""
+    """A value that can return its text and its parts."""
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """Its type, as the source would write it."""
+        """The type, in the syntax of the source."""
 
     @property
     @abstractmethod
     def count(self) -> int:
-        """The number of its parts."""
+        """The number of parts."""
 
     @abstractmethod
     def parts(self, first: int = 0, stop: int | None = None) -> "list[tuple[str, str, Any]]":
-        """Return its members or elements: the name, the text that selects it in an expression (``.name``, ``[3]``), and the value."""
+        """Return the members or elements: the name, the text that selects it in an expression (``.name``, ``[3]``), and the value."""
 
     @abstractmethod
     def text(self, paused: PausedRun | None = None, letter: str = "") -> str:
-        """Return it on one line, numbers in the form that *letter* names."""
+        """Return the value on one line, with numbers in the form *letter*."""
 
 
 def value_text(value: object, paused: PausedRun | None = None) -> str:
@@ -145,7 +145,7 @@ def value_text(value: object, paused: PausedRun | None = None) -> str:
 
 
 def pointer_text(pointer: Ptr, paused: PausedRun | None, count: int = 4, most: int | None = None) -> str:
-    """Return a pointer on one line: type, memory, region, the first values with poison marked, at most *most* of them."""
+    """Return a pointer on one line: type, memory, region, and the first values, at most *most*, with poison marked."""
     view = pointer.view
     head = f"{pointer.dtype} * {pointer.space} {pointer.address:#x}"
     place = address_text(pointer, paused)
@@ -171,7 +171,7 @@ def address_text(pointer: Ptr, paused: PausedRun | None) -> str:
 
 
 def poisoned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return which elements consist of poison: every byte as fresh memory has it."""
+    """Return which elements consist of poison: every byte as in fresh memory."""
     raw = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1)
     return np.asarray((raw == POISON).all(axis=1))
 
@@ -190,12 +190,12 @@ def elements(array: np.ndarray[Any, Any]) -> list[str]:
 
 
 def frame_text(frame: FrameType, error: BaseException | None = None) -> str:
-    """Return ``computeExp at kernel.py:143``, the file relative to the current folder; with *error* the line that it passed."""
+    """Return ``computeExp at kernel.py:143``, the file relative to the current folder; with *error* the line at which it was raised."""
     return f"{frame.f_code.co_name} at {place_of(frame.f_code.co_filename)}:{line_of(frame, error)}"
 
 
 def op_text(paused: PausedRun, op: stops.Op) -> str:
-    """Describe a moment, as something that is about to happen."""
+    """Describe a moment, in the form of an action that is about to happen."""
     if op.kind is stops.ISSUE and op.effect is not None:
         spelling = op.effect.step.row.spelling if op.effect.step.row is not None else op.name
         verb = "issue" if op.effect.asynchronous else "execute"
@@ -211,14 +211,14 @@ def op_text(paused: PausedRun, op: stops.Op) -> str:
 
 
 def end_text(recorded: "KeptLaunch", stop: stops.Stop) -> str:
-    """Return that a launch has ended, and why the debugger stopped there."""
+    """Return a sentence that a launch has ended, and the reason of the stop."""
     count = f" after {recorded.moments} moments" if recorded.moments is not None else ""
     lines = [reason for reason in stop.reasons if reason]
     return "\n".join([*lines, f"launch {recorded.index} ({recorded.kernel}) has ended{count}"])
 
 
 def outcome_text(result: object) -> str:
-    """Describe how the program came out: the status of an operator's run, the accuracy of its outputs or of a case's."""
+    """Describe the outcome of a program: the status of an operator's run, the accuracy of its or a case's outputs."""
     status = getattr(result, "status", None)
     text = "" if status is None else f" with {getattr(status, 'name', status)}"
     for name, one in getattr(result, "judged", {}).items():
@@ -232,7 +232,7 @@ def outcome_text(result: object) -> str:
 
 
 def stop_text(paused: PausedRun, stop: stops.Stop, ended: str = "") -> str:
-    """Return why and where a run stands, with the line of source."""
+    """Return the reason and the place of a stop, with the source line."""
     lines = [reason for reason in stop.reasons if reason]
     if stop.kind is stops.LAUNCH_BEGIN:
         return "\n".join([*lines, f"launch {paused.recorded.index} begins: {launch_text(paused)}"])

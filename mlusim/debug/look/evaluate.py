@@ -1,4 +1,4 @@
-"""Expressions in the variables of a kernel: they leave no trace in the machine, and reach nothing of the system."""
+"""Expressions in the variables of a kernel: evaluating them changes nothing in the machine, and cannot access the system."""
 
 import ast
 import builtins
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 # The names that an expression of the debugger may use: values of the program and pure functions, nothing
-# that reaches the system.
+# that accesses the system.
 
 PURE = (
     "abs all any bin bool bytearray bytes chr complex dict divmod enumerate filter float format frozenset hash hex "
@@ -46,15 +46,15 @@ PURE = (
     "str sum tuple type zip True False None Ellipsis ArithmeticError Exception ValueError"
 )
 BUILTINS: Mapping[str, Any] = {name: getattr(builtins, name) for name in PURE.split()}
-"""The builtins of an expression: they read no file, import nothing, and reach no attribute by its name."""
+"""The builtins of an expression: they read no file, import nothing, and access no attribute by its name."""
 
-# From a frame or a generator the interpreter's own builtins are one attribute away.
+# A frame or a generator leads to the interpreter's own builtins by one attribute.
 _FRAMES = (
     "gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await ag_frame ag_code f_back f_builtins f_code "
     "f_globals f_locals f_trace tb_frame tb_next mro ctypes dump tofile format format_map"
 )
 FRAMES = frozenset(_FRAMES.split())
-"""Attributes without an underscore that lead to the interpreter, or to a file; those of text, which look attributes up by their names."""
+"""Attributes without an underscore that lead to the interpreter or to a file, and str methods that look up attributes by name."""
 
 # Functions of NumPy that read or write files, or change settings of the process.
 _NUMPY_OUT = (
@@ -82,7 +82,7 @@ def check(tree: ast.AST) -> None:
 
 
 def names_in(code: CodeType) -> Iterator[str]:
-    """Yield the names that *code* may look up, in its comprehensions too."""
+    """Yield the names that *code* may look up, also in its comprehensions."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -90,7 +90,7 @@ def names_in(code: CodeType) -> Iterator[str]:
 
 
 def vetted(name: str, value: object) -> Any:
-    """Return *value*, or the part of it that an expression may see; raises `UsageError` where there is none."""
+    """Return *value*, or the part of it that an expression may access; raises `UsageError` if there is none."""
     if isinstance(value, ModuleType):
         return _Module(value)
     if callable(value) and not _pure(value):
@@ -99,9 +99,9 @@ def vetted(name: str, value: object) -> Any:
 
 
 def _pure(value: object) -> bool:
-    """Return whether a function or a class is the program's own, NumPy's, or one of the builtins that only compute."""
+    """Return whether a function or a class is the program's own, NumPy's, or a builtin that only computes."""
     home = str(getattr(value, "__module__", None) or "")
-    if not home and getattr(value, "__name__", "") in FRAMES:  # a method that the program keeps in a variable
+    if not home and getattr(value, "__name__", "") in FRAMES:  # a method in a variable of the program
         return False
     top = home.partition(".")[0]
     if top == "numpy":
@@ -112,12 +112,12 @@ def _pure(value: object) -> bool:
         return not home.startswith(
             ("mlusim.files", "mlusim.cli", "mlusim.debug", "mlusim.check", "mlusim.operators")
         )
-    # A function of the user's own may do anything, as it may in the kernel; the standard library may not.
+    # The user's own functions may do anything, as in the kernel; those of the standard library may not.
     return top in MATHEMATICS or top not in sys.stdlib_module_names or top == "__main__"
 
 
 class _Module:
-    """A module as an expression sees it: its plain values, and its functions that only compute."""
+    """A module as visible to an expression: its plain values, and its functions that only compute."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -148,7 +148,7 @@ CHANGES_NOTHING = "an expression of the debugger changes nothing in the machine"
 
 
 class Probe:
-    """The port of the debugger's own pointers, which load without being counted and never store."""
+    """The port of the debugger's own pointers: loads are not counted, and stores are refused."""
 
     place: Any = None
     session: Any = None
@@ -159,32 +159,32 @@ class Probe:
         self.stores: list[int] = []
 
     def scalar_load(self, view: View, index: int, waits: int = 0) -> None:
-        """Account for nothing: looking has no cost."""
+        """Do nothing, since inspection has no cost."""
 
     def scalar_store(self, *_: object) -> None:
-        """Refuse to store: looking changes nothing."""
+        """Refuse to store, since inspection changes nothing."""
         raise UsageError(CHANGES_NOTHING)
 
     def region_at(self, _allocation: Allocation, _offset: int) -> str:
-        """Return nothing; the debugger names regions itself."""
+        """Return "", since the debugger names regions itself."""
         return ""
 
     def placed(self, allocation: Allocation, start: int, plan: object) -> None:
-        """Change nothing: an expression that places a plan only computes pointers."""
+        """Do nothing: an expression that places a plan only computes pointers."""
 
     def blame(self, fault: Fault) -> Fault:
-        """Return *fault* as it is: an expression's fault is not a core's."""
+        """Return *fault* unchanged: an expression's fault is not a core's."""
         return fault
 
 
 def pointer_at(allocation: Allocation, offset: int, dtype: DType) -> Ptr:
-    """Return a pointer of the debugger's own to byte *offset* of *allocation*."""
+    """Return a pointer of the debugger to byte *offset* of *allocation*."""
     index, phase = divmod(offset, dtype.size)
     return Ptr(View(allocation, dtype, Probe(), phase), index)
 
 
 class _Refusing:
-    """Takes the place of a core's announcer while an expression runs, and refuses every intrinsic."""
+    """Replaces a core's announcer while an expression runs, and refuses every intrinsic."""
 
     def __getattr__(self, name: str) -> Any:
         raise UsageError("an expression of the debugger cannot execute intrinsics")
@@ -192,7 +192,7 @@ class _Refusing:
 
 @contextmanager
 def quiet(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
-    """Let *core*'s pointers load in the block without being counted, without waits and switches; let them store only with *stores*."""
+    """Let *core*'s pointers load in the block uncounted, without waits and task switches; stores are allowed only with *stores*."""
     if core is None:
         yield
         return
@@ -211,7 +211,7 @@ def quiet(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
 
 
 def _nothing(*_: object) -> None:
-    """Account for nothing: looking has no cost."""
+    """Do nothing, since inspection has no cost."""
 
 
 def _no(*_: object) -> None:
@@ -219,16 +219,16 @@ def _no(*_: object) -> None:
 
 
 class BeyondMemory(UsageError):
-    """The error of an expression that reads beyond the memory of its pointer, as no load of a kernel can."""
+    """An expression reads beyond the memory of its pointer, which no load of a kernel can."""
 
 
 class NoValueYet(UsageError):
-    """The error of an expression that names a variable which is not in scope now, but may be at another moment."""
+    """An expression names a variable that is not in scope now, but may be at another moment."""
 
 
 @define(eq=False)
 class Expression:
-    """An expression of the user, compiled as Python where it is Python; in a frame of BANG C it is read as C first."""
+    """An expression of the user, compiled as Python if it is Python; in a frame of BANG C it is parsed as C first."""
 
     text: str
     code: CodeType | None
@@ -236,7 +236,7 @@ class Expression:
     _trees: "dict[int, Tree | NoExpression]" = field(factory=dict)
 
     def tree(self, scope: "FrameNames") -> Tree:
-        """Return the expression of C, in which a struct of *scope* is a type.  Raises `NoExpression`."""
+        """Return the tree of a C expression, in which structs of *scope* are types.  Raises `NoExpression`."""
         known = self._trees.get(id(scope.module))
         if known is None:
             try:
@@ -257,7 +257,7 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """Return an expression of Python or of C; raises `UsageError` for what is neither."""
+    """Parse an expression of Python or C; raises `UsageError` for any other text."""
     try:
         with unwarned():
             tree = ast.parse(text.strip(), "<expression>", "eval")
@@ -284,13 +284,13 @@ def evaluate(
     *,
     beyond: bool = False,
 ) -> Any:
-    """Return the value of *expression* in the variables of *frame*; *extra* gives values for names that the frame does not have.
+    """Return the value of *expression* in the variables of *frame*; *extra* has values of names that the frame lacks.
 
-    With *beyond* a variable of C that is not in scope any more has the last value that it had.
+    With *beyond* a C variable that is no longer in scope has its last value.
 
-    In a frame of BANG C it has C's types; what is not an expression of C there, such as a call, is evaluated as
-    Python.  Only the builtins that compute are there, and nothing that reaches the system (`sandbox`).  Raises
-    `UsageError` with the reason where the expression raises.
+    In a frame of BANG C the value has a C type; text that is not a C expression there, such as a call, is evaluated
+    as Python.  Only builtins that compute are available, and nothing that accesses the system.  Raises `UsageError`
+    with the reason if the expression raises an exception.
     """
     typed_value = _tried(expression, frame, core, extra, beyond=beyond)
     if typed_value is not None and not isinstance(typed_value, NoExpression):
@@ -314,9 +314,10 @@ def evaluate(
 def c_scope(
     frame: FrameType | None, extra: Mapping[str, Any] | None = None, *, beyond: bool = False
 ) -> "FrameNames | None":
-    """Return the names that are in scope in a frame of BANG C, with *beyond* also those that no longer are; None in a frame of Python.
+    """Return the names in scope in a frame of BANG C, with *beyond* also those that no longer are; None in a Python frame.
 
-    Without a frame, or where variables at file scope are made, those of the kernel's file: types, macros and functions.
+    Without a frame, or during the initialization at file scope, those of the kernel's file: types, macros and
+    functions.
     """
     scopes = (extra or {}).get(SCOPES) if frame is None else frame.f_globals.get(SCOPES)
     if scopes is None:
@@ -333,7 +334,7 @@ def typed(
     *,
     beyond: bool = False,
 ) -> "Typed | None":
-    """Return the value and the type of C that *expression* has in a frame of BANG C; None where it is Python's."""
+    """Return the value and the C type of *expression* in a frame of BANG C; None if it is Python's."""
     found = _tried(expression, frame, core, extra, beyond=beyond)
     return None if isinstance(found, NoExpression) else found
 
@@ -346,7 +347,7 @@ def _tried(
     *,
     beyond: bool,
 ) -> "Typed | NoExpression | None":
-    """Return the value of an expression in C; the reason if it has none but may be Python's; None in a kernel of Python."""
+    """Return the value of an expression in C; if it is not C but may be Python, the reason; None in a Python kernel."""
     scope = c_scope(frame, extra, beyond=beyond)
     if scope is None:
         return None
@@ -368,7 +369,7 @@ def _tried(
 
 
 def members_of(text: str, frame: FrameType | None, core: "Core | None") -> list[str]:
-    """Return the members of the record that *text* is, or points to, in a frame of BANG C; none if it is not a record."""
+    """Return the members of the record *text*, or of the record that *text* points to, in a frame of BANG C; none for other values."""
     try:
         typed_value = typed(parse(text), frame, core)
     except UsageError:
@@ -380,14 +381,14 @@ def members_of(text: str, frame: FrameType | None, core: "Core | None") -> list[
 
 @contextmanager
 def reasons(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
-    """Evaluate in the block without a trace in the machine, but for *stores*; an error becomes a `UsageError` with its reason."""
+    """Let the block evaluate without changes in the machine, except *stores*; an exception becomes a `UsageError` with its reason."""
     try:
         with quiet(core, stores=stores), unfiltered(), np.errstate(all="ignore"):
             yield
     except NoExpression:
         raise
     except MlusimError as error:
-        if isinstance(error, Fault):  # the expression's own fault is at no line of the kernel
+        if isinstance(error, Fault):  # the expression's own fault has no line in the kernel
             error.file = error.task = None
         if isinstance(error, OutOfBounds):
             raise BeyondMemory(str(error)) from None
@@ -399,26 +400,26 @@ def reasons(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
 
 
 def condition(text: str) -> Any:
-    """Return a test of *text* on a core and a frame; it returns whether it holds, or a note where it cannot be evaluated."""
+    """Return a function that evaluates *text* on a core and a frame; it returns the truth, or a note if evaluation fails."""
     code = parse(text)
 
     def test(core: "Core | None", frame: FrameType | None) -> bool | str:
         try:
             value = evaluate(code, frame, core)
         except NoValueYet:
-            return False  # i is not in scope yet where `i == 2` is tested at the head of the loop that declares it
+            return False  # as i in `i == 2`, at the head of the loop that declares it
         except UsageError as error:
             return f" (its condition cannot be evaluated: {error})"
         try:
             return bool(value)
-        except Exception as error:  # noqa: BLE001 - the truth of an array raises, and so may anything
+        except Exception as error:  # noqa: BLE001 - the truth of an array raises, and other operations may
             return f" (its condition has no truth value: {said(error)})"
 
     return test
 
 
 def names_of_code(code: CodeType, module: Mapping[str, Any]) -> list[str]:
-    """Return the variables of a function of *module*, as its source names them."""
+    """Return the variables of a function of *module*, as spelled in its source."""
     names = module[SCOPES].function(code) if SCOPES in module else None
     if names is not None:
         return list(names.written)
@@ -426,7 +427,7 @@ def names_of_code(code: CodeType, module: Mapping[str, Any]) -> list[str]:
 
 
 def unknown_names(text: str, codes: Iterable[CodeType], module: Mapping[str, Any]) -> list[str]:
-    """Return the names in *text* that none of the functions *codes* has, nor their *module*, nor Python."""
+    """Return the names in *text* that are unknown in all functions *codes*, in their *module* and in Python."""
     known: set[str] = {"np", *module, *BUILTINS}
     for code in codes:
         known |= {*names_of_code(code, module), *code.co_names}

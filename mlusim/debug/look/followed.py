@@ -1,4 +1,4 @@
-"""A trail that is asked: which statement wrote a variable last, what it was called with, what it loaded, and how tests came out."""
+"""Queries of a trail: which statement wrote a variable last, its arguments, its loads, and the outcomes of conditions."""
 
 import sys
 from bisect import bisect_left, bisect_right
@@ -18,13 +18,13 @@ from mlusim.kernel_frames import kernel_frame
 from mlusim.machine.hub import Effect
 
 ISSUED_WITHIN = 5000
-"""How many statements before a write are searched for the one that issued it: a write without one in the trail costs no walk through all."""
+"""The number of statements before a write that are searched for its issuing one, so that a write without one costs no walk through all."""
 NONE = object()
-"""Stands for the value of what has none."""
+"""Represents a missing value."""
 
 
 class LoadLog(RunListener):
-    """Tells a trail what its core loads."""
+    """Adds the loads of a core to its trail."""
 
     name = "loads"
 
@@ -32,14 +32,14 @@ class LoadLog(RunListener):
         self.trail = trail
 
     def effect(self, effect: Effect) -> None:
-        """Note what a blocking instruction or a scalar load reads."""
+        """Record the reads of a blocking instruction or a scalar load."""
         if effect.step.reads and not effect.asynchronous and name_of(effect.core) == self.trail.label:
             self.trail.loaded(effect, kernel_frame(sys._getframe()))  # noqa: SLF001 - the kernel, behind mlusim's own frames
 
 
 @define(eq=False)
 class FollowedTrail:
-    """A trail up to *position*, and the run that left it."""
+    """A trail up to *position*, and the run that recorded it."""
 
     position: Position
     trail: Trail
@@ -52,14 +52,14 @@ class FollowedTrail:
         return PausedRun(self.run.recorded, self.run.session, self.run.tracer, self.run.stopped)
 
     def calls(self, where: int, event: int) -> list[int]:
-        """Return the calls that the statement *event* of activation *where* has made, as activations."""
+        """Return the calls made by the statement *event* of activation *where*, as activations."""
         if not self._children:
             for number, one in enumerate(self.trail.activations):
                 self._children.setdefault((one.parent, one.called), []).append(number)
         return self._children.get((where, event), [])
 
     def issuing(self, moment: int, file: str, line: int) -> "TrailPoint | None":
-        """Return the statement that issued a write at *moment* from *line* of *file*; None where it is not in the trail."""
+        """Return the statement that issued a write at *moment* in *line* of *file*; None if it is not in the trail."""
         events = self.trail.events
         last = bisect_left(events, moment, key=lambda one: one.moment) - 1
         for event in range(last, max(last - ISSUED_WITHIN, -1), -1):
@@ -73,7 +73,7 @@ class FollowedTrail:
 
 @define(eq=False)
 class TrailPoint:
-    """A place in a trail: where the statement *at* begins, an event of the activation *where*, or at the end of the trail."""
+    """A point of a trail: the begin of the statement *at*, an event of the activation *where*, or the end of the trail."""
 
     followed: FollowedTrail
     where: int
@@ -81,17 +81,17 @@ class TrailPoint:
 
     @property
     def active(self) -> Activation:
-        """The call of the function."""
+        """The activation of the function."""
         return self.followed.trail.activations[self.where]
 
     @property
     def began(self) -> Began:
-        """The event of a point that is before the end of the trail."""
+        """The event of a point before the end of the trail."""
         return self.followed.trail.events[self.at]
 
     @property
     def piece(self) -> SourcePiece:
-        """The statement, of a point that is one."""
+        """The statement of a point that is one."""
         piece = self.began.piece
         assert piece is not None
         return piece
@@ -108,18 +108,18 @@ class TrailPoint:
 
     @property
     def position(self) -> Position:
-        """The position at which the statement began, or the position of the end at the end of the trail."""
+        """The position at which the statement began; for the end of the trail, its position."""
         if self.at >= len(self.followed.trail.events):
             return self.followed.position
         return Position(self.followed.position.launch, self.began.moment, self.began.lines)
 
     @property
     def caller(self) -> "TrailPoint":
-        """The statement that called the function."""
+        """The statement that called this function."""
         return TrailPoint(self.followed, self.active.parent, self.active.called)
 
     def moved(self, at: int) -> "TrailPoint":
-        """Return another point of the same activation."""
+        """Return the point of the event *at* in the same activation."""
         return TrailPoint(self.followed, self.where, at)
 
     def before(self) -> Iterator[tuple[int, SourcePiece]]:
@@ -138,7 +138,7 @@ class TrailPoint:
     # -- variables -------------------------------------------------------------------------------
 
     def value(self, name: str, path: tuple[str, ...] = ()) -> Any:
-        """Return the value of a local, or a member of it, where the statement began; `NONE` where it has none."""
+        """Return the value of a local or of its member *path* at the begin of the statement; `NONE` if it has none."""
         events, every = self.active.events, self.followed.trail.events
         for n in range(bisect_right(events, self.at) - 1, -1, -1):
             changes = every[events[n]].changes
@@ -147,11 +147,11 @@ class TrailPoint:
         return NONE
 
     def reads(self, reads: Reads) -> list[Read]:
-        """Return the values that the statement took of *reads*."""
+        """Return the variables in *reads* that the statement actually read."""
         return list(reads_in(reads, self.value))
 
     def placed(self, read: Read) -> Read:
-        """Return *read* with the element that it reads, where its index is known."""
+        """Return *read* with the index of its element, if it is known."""
         index = None if read.at is None else read.at(self.value)
         if not isinstance(index, int) or "[]" not in read.path:
             return read
@@ -169,14 +169,14 @@ class TrailPoint:
         return bool(before is not NONE and after is not before and after != before)
 
     def definition(self, name: str, path: tuple[str, ...] = ()) -> "tuple[TrailPoint, Store | None] | None":
-        """Return the last write of a local before this point: the statement, and its store; no store where a pointer wrote it."""
+        """Return the last write of a local before this point: the statement, and its store; None in place of the store if a pointer wrote it."""
         function = self.active.function
         hidden = name in function.watched and name not in function.leading
         for event, piece in self.before():
             here = self.moved(event)
             stores = [s for s in piece.stores if s.name == name and not s.through and _overlap(s.path, path)]
             if stores and "[]" in stores[-1].path and not here.changed(name, path):
-                continue  # another element, or the same value once more
+                continue  # another element, or an update with the same value
             if stores and not stores[-1].unset:
                 return here, stores[-1]
             called = here.by_calls(LOCAL, name, path)
@@ -184,7 +184,7 @@ class TrailPoint:
                 return called
             if hidden and here.changed(name, path):
                 return here, next((s for s in piece.stores if s.through), None)
-            if stores:  # a declaration, whose constructor writes after it
+            if stores:  # a declaration, followed by the writes of its constructor
                 return here, stores[-1]
         return None
 
@@ -200,7 +200,7 @@ class TrailPoint:
         return None
 
     def by_calls(self, kind: str, name: str, path: tuple[str, ...]) -> "tuple[TrailPoint, Store] | None":
-        """Return the last write by a function that the statement has called with the address of a variable."""
+        """Return the last write by a function that the statement called with the address of a variable."""
         for site in self.piece.calls:
             for argument, (_, _, root) in enumerate(site.given):
                 if root is None or (root.kind, root.name) != (kind, name) or not _overlap(root.path, path):
@@ -222,7 +222,7 @@ class TrailPoint:
         return None
 
     def given(self, name: str) -> tuple[str, Reads, Read | None] | None:
-        """Return the argument that the parameter *name* of the activation is; None where its call is not in the trail."""
+        """Return the argument for the parameter *name* of the activation; None if its call is not in the trail."""
         active = self.active
         parameters = active.function.parameters
         if active.parent < 0 or active.called < 0 or name not in parameters:
@@ -249,7 +249,7 @@ class TrailPoint:
         return None
 
     def loads(self) -> Iterator[LoadedBytes]:
-        """Yield what the statement itself loaded."""
+        """Yield the loads of the statement itself."""
         trail = self.followed.trail
         stop = next(self.behind(), len(trail.events))
         for n in range(bisect_right(trail.loads, self.at, key=lambda one: one.after), len(trail.loads)):
@@ -259,10 +259,10 @@ class TrailPoint:
             if load.where == self.where:
                 yield load
 
-    # -- tests -----------------------------------------------------------------------------------
+    # -- conditions ------------------------------------------------------------------------------
 
     def led_by(self) -> "TrailPoint | None":
-        """Return the last test that led to the statement, or did not jump past it; None where there was none."""
+        """Return the last condition that led to the statement, or did not jump past it; None if there is none."""
         piece: SourcePiece | None = self.piece
         tests: list[SourcePiece] = []
         while piece is not None:
@@ -273,7 +273,7 @@ class TrailPoint:
         return next((self.moved(event).decided() for event, one in self.before() if one in tests), None)
 
     def decided(self) -> "TrailPoint":
-        """Return where the test of the statement began to be decided: a switch is noted again at each of its labels."""
+        """Return the point at which the evaluation of the condition began: a switch is recorded again at each of its labels."""
         piece, events = self.piece, self.active.events
         n = bisect_left(events, self.at)
         while piece.several and n and _inside(self.followed.trail.events[events[n - 1]].piece, piece):
@@ -286,7 +286,7 @@ class TrailPoint:
         return next((piece for piece in pieces if piece is not self.piece), None)
 
     def role(self, coming: SourcePiece | None = None) -> str:
-        """Return the outcome of the test that the statement decides; *coming* is the statement after the last event of the trail."""
+        """Return the outcome of the condition in the statement; *coming* is the statement after the last event of the trail."""
         piece, child = self.piece, self.next_piece() or coming
         while child is not None and child.parent is not piece:
             child = child.parent
@@ -294,7 +294,7 @@ class TrailPoint:
 
 
 def _inside(piece: SourcePiece | None, outer: SourcePiece) -> bool:
-    """Return whether *piece* is *outer* or lies in it."""
+    """Return whether *piece* is *outer* or nested in it."""
     while piece is not None and piece is not outer:
         piece = piece.parent
     return piece is not None
@@ -306,7 +306,7 @@ def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
 
 
 def member_of(value: Any, path: tuple[str, ...]) -> Any:
-    """Return a member of a value, or `NONE`."""
+    """Return the member *path* of a value, or `NONE`."""
     for name in path:
         if not isinstance(value, dict) or name not in value:
             return NONE

@@ -1,4 +1,4 @@
-"""The writer of a byte: the instruction that wrote it last, with its task, line and moment, and the origins of its sources."""
+"""The origin of a byte: the instruction that wrote it last, with its task, line and moment, and the origins of its sources."""
 
 import itertools
 import re
@@ -27,9 +27,9 @@ from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, Space
 from mlusim.observe.checker import operand_told
 
-WRITES = 2_000_000  # writes that a log holds; 12 bytes each
-STEPS = 50_000  # different steps that a log holds; about 1 KiB each
-WINDOW = 1 << 14  # moments that the first log of a launch reaches back
+WRITES = 2_000_000  # writes in a log, of 12 bytes each
+STEPS = 50_000  # different steps in a log, of about 1 KiB each
+WINDOW = 1 << 14  # moments that the first log of a launch covers
 UNWRITTEN = "it was never written; it holds poison, or what its declaration gave it"
 SOURCES = 8  # sources of one write that are followed
 NOT_FURTHER = "not followed any further"
@@ -39,7 +39,7 @@ NODES, DEPTH = 24, 6
 
 @frozen
 class Byte:
-    """One byte of the device: its memory, its address, and whose memory it is."""
+    """One byte of the device: its memory, its address, and the owner of the memory."""
 
     space: Space
     address: int
@@ -55,11 +55,11 @@ class Logged:
     owners: tuple[str | None, ...]
     read_owners: tuple[str | None, ...]
     sizes: tuple[tuple[str, int], ...] = ()
-    """The integer arguments of an instruction of windows, by name."""
+    """The integer arguments of an instruction with windows, by name."""
 
     def touches(self, byte: Byte) -> Access | None:
-        """Return the access that writes *byte*, if one does; the last, where several do."""
-        # From the last: where operands overlap, it is the last one whose bytes stay.
+        """Return the access that writes *byte*, the last one if there are several; None if there is none."""
+        # From the last one, since its bytes remain where operands overlap.
         for access, owner in reversed(tuple(zip(self.step.writes, self.owners, strict=True))):
             if access.allocation.space is byte.space and owner == byte.owner:
                 at = byte.address - access.allocation.address
@@ -69,9 +69,9 @@ class Logged:
 
 
 class WriteLog(RunListener):
-    """Every write of a run, in order; the oldest are dropped when there are too many.
+    """Every write of a run, in order; if there are too many, the oldest are dropped.
 
-    No write after moment ``since`` is missing.
+    The log is complete after moment ``since``.
     """
 
     name = "writes"
@@ -79,21 +79,21 @@ class WriteLog(RunListener):
     def __init__(self) -> None:
         self.tracer: Tracer | None = None
         self.since = 0
-        # Arrays of numbers beside a table of steps: a launch writes millions of times by few statements.
+        # Arrays of indices into a table of steps: a launch writes millions of times by few statements.
         self._moments = array("q")
         self._which = array("i")
         self._steps: list[Logged] = []
         self._known: dict[tuple[Step, tuple[tuple[str, int], ...]], int] = {}
 
     def begin(self, run: LaunchRun) -> None:
-        """Listen to *run*, which is watched from some moment on."""
+        """Listen to *run*, which is observed from some moment on."""
         self.tracer, self.since = run.tracer, run.since
 
     def effect(self, effect: Effect) -> None:
-        """Note what is about to be written."""
+        """Record a write that is about to happen."""
         if not effect.step.writes or self.tracer is None:
             return
-        # Windows of other sizes may read the same bytes.
+        # With other sizes, windows may read the same bytes.
         sizes = _sizes(effect) if effect.step.name in BY_WINDOWS else ()
         number = self._known.get((effect.step, sizes))
         if number is None:
@@ -114,7 +114,7 @@ class WriteLog(RunListener):
         self._which.append(number)
 
     def _drop(self) -> None:
-        """Forget the older half."""
+        """Drop the older half of the log."""
         half = len(self._moments) // 2
         self.since = self._moments[half] if half < len(self._moments) else self.since
         self._moments, which = self._moments[half:], self._which[half:]
@@ -144,10 +144,10 @@ class WriteLog(RunListener):
 
 @define(eq=False)
 class Origin:
-    """A byte and its last write; ``sources`` are the bytes that the write was made of.
+    """A byte and its last write; ``sources`` are the bytes that the write used.
 
-    ``launch`` and ``moment`` are 0 where the byte was never written; ``note`` says what it holds then.  A link of a chain
-    may be a variable too: ``verb`` says what happened to it, ``because`` which test led to the statement.
+    ``launch`` and ``moment`` are 0 if the byte was never written; ``note`` then describes its value.  A link of a
+    chain may also be a variable: ``verb`` says what happened to it, ``because`` which condition led to the statement.
     """
 
     place: str
@@ -164,20 +164,20 @@ class Origin:
 
 
 class BeyondBytes(ABC):
-    """Finds the scalars that a write was made of."""
+    """Finds the scalars that a write used."""
 
     @abstractmethod
     def reach(self, launch: int, logged: Logged, moment: int) -> None:
-        """Prepare for the write of *logged* at *moment*, before the writes are traced that it was made of and `add` is called."""
+        """Prepare for the write of *logged* at *moment*, before its sources are traced and `add` is called."""
 
     @abstractmethod
     def add(self, origin: Origin, launch: int, logged: Logged, depth: int) -> None:
-        """Add to the write *origin* the scalars that it was made of, followed over *depth* links."""
+        """Add to the write *origin* the scalars that it used, followed over *depth* links."""
 
 
 @define(eq=False)
 class _Segment:
-    """A log of the writes of a launch up to moment *until*, and the machine there."""
+    """A log of the writes of a launch up to moment *until*, and the machine at that moment."""
 
     log: WriteLog
     until: int
@@ -190,7 +190,7 @@ _Found = tuple[tuple[int, Logged, Access], PausedRun]  # a write, and the machin
 class OriginSearch:
     """Follows bytes back through the launches of *runs*, from the position *here*.
 
-    *beyond* adds to a write what it was made of besides bytes.
+    *beyond* adds to a write its sources other than bytes.
     """
 
     def __init__(
@@ -210,14 +210,14 @@ class OriginSearch:
         self._ends: dict[int, LaunchRun] = {}
 
     def origin(self, byte: Byte, text: str) -> Origin:
-        """Trace the origin of *byte*, which the user calls *text*."""
+        """Trace the origin of *byte*, called *text* by the user."""
         here = self._here
         # If lines of the kernel have run since the moment, its own effect has happened.
         before = here.moment if here.lines == 0 else here.moment + 1
         return self.follow(byte, text, here.launch, before, self._depth)
 
     def follow(self, byte: Byte, text: str, launch: int, before: int, depth: int) -> Origin:
-        """Trace the origin that *byte* has before moment *before* of a launch, over *depth* links."""
+        """Trace the origin of *byte* before moment *before* of a launch, over *depth* links."""
         self.nodes -= 1
         home = self._home(byte, launch)
         while (found := self._last(byte, launch, before)) is None:
@@ -229,17 +229,17 @@ class OriginSearch:
                 return Origin(text, note=UNWRITTEN if unwritten else GIVEN)
             try:
                 changed = self._changed(home, byte.address - home.address, earlier, launch)
-            except UsageError as error:  # the launch's tensors are no longer kept
+            except UsageError as error:  # the launch's tensors are no longer stored
                 return Origin(text, note=str(error))
             if changed:
                 note = f"the host has changed it between launch {earlier} and launch {launch}"
                 return Origin(text, note=note)
-            # Nothing in this launch wrote it: the search goes on at the end of the one before.
+            # No write in this launch: the search continues at the end of the launch before.
             launch, before = earlier, END
         return self._write(byte, text, launch, found, depth)
 
     def _write(self, byte: Byte, text: str, launch: int, found: "_Found", depth: int) -> Origin:
-        """Return a write of *byte* as an origin, with the bytes and scalars that it was made of."""
+        """Return a write of *byte* as an origin, with the bytes and scalars that it used."""
         (moment, logged, access), paused = found
         origin = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
         sources = list(self._sources(byte, logged, access, paused))
@@ -263,19 +263,19 @@ class OriginSearch:
         return origin
 
     def _home(self, byte: Byte, launch: int) -> Allocation | None:
-        """Return the tensor's own allocation that a byte of GDRAM lies in, as *launch* was given it."""
+        """Return the tensor's own allocation that contains a byte of GDRAM, among the arguments of *launch*."""
         if byte.space is not GDRAM or not launch:
             return None
         homes = self._all.recorded(launch).homes
         return next((a for a in homes if a.address <= byte.address < a.address + a.nbytes), None)
 
     def _earlier(self, home: Allocation | None, launch: int) -> int:
-        """Return the last launch before *launch* that was given the same tensor, or 0."""
+        """Return the last launch before *launch* with the same tensor, or 0."""
         earlier = range(launch - 1, 0, -1)
         return next((n for n in earlier if home in self._all.recorded(n).homes), 0)
 
     def _changed(self, home: Allocation, offset: int, earlier: int, launch: int) -> bool:
-        """Return whether the element at *offset* differs between the beginning of *launch* and the end of the *earlier* one."""
+        """Return whether the element at *offset* differs between the end of the launch *earlier* and the beginning of *launch*."""
         recorded = self._all.recorded(launch)
         kept, size = recorded.tensors, recorded.homes[home].size
         first = offset - offset % size
@@ -289,7 +289,7 @@ class OriginSearch:
     def _sources(
         self, byte: Byte, logged: Logged, written: Access, paused: PausedRun
     ) -> Iterator[tuple[Byte, str]]:
-        """Yield the bytes that a written byte was made of, and their names."""
+        """Yield the bytes that a written byte depends on, and their names."""
         gathered = _gathered(logged, written)
         if gathered is not None:
             at = byte.address - written.allocation.address - written.start
@@ -343,27 +343,27 @@ class OriginSearch:
         )
 
     def close(self) -> None:
-        """Let go of the runs that were looked at."""
+        """Abandon the runs that were inspected."""
         for run in (*self._replicas, *self._ends.values()):
             run.abandon()
 
 
 def _part(step: Step, n: int, shown: Access) -> str:
-    """Return the part of a pool that *shown* lies in, by the pointer that the source gives for the nth operand read: " (y_buf, bytes 0:4)"."""
+    """Return the part of a pool that contains *shown*, by the pointer in the source for the nth operand read: " (y_buf, bytes 0:4)"."""
     access = step.reads[n]
     pool = access.allocation.declared.name
     told = operand_told(step.name, step.site, written=False, of=[at == n for at in range(len(step.reads))])
     pointer = told.partition(" is ")[2]
     if not pool or access.allocation.space is GDRAM or not pointer or re.search(rf"\b{pool}\b", pointer):
         return ""
-    first = shown.start - access.start  # in bytes: the type of the pointer's elements is not known here
+    first = shown.start - access.start  # in bytes: the element type of the pointer is not known here
     return f" ({pointer})" if shown == access else f" ({pointer}, bytes {first}:{first + shown.size})"
 
 
 def _gathered(logged: Logged, written: Access) -> "list[tuple[Access, str | None, bool]] | None":
-    """Return the piece that went to *written* by an instruction that moves pieces, and its element in each list of places.
+    """Return the piece that an instruction on pieces moved to *written*, and its element in each list of addresses.
 
-    With each its owner, and whether it is the piece itself.  None for every other instruction.
+    Each comes with its owner, and whether it is the piece itself.  None for other instructions.
     """
     writes, reads, owners = logged.step.writes, logged.step.reads, logged.read_owners
     count = len(writes)
@@ -387,7 +387,7 @@ def _sizes(effect: Effect) -> tuple[tuple[str, int], ...]:
 
 
 def _mixed(logged: Logged, access: Access, written: Access, address: int) -> list[Access]:
-    """Return the parts of the operand *access* that the byte of *written* at *address* was made of, by an instruction that mixes elements."""
+    """Return the parts of the operand *access* that the byte of *written* at *address* depends on, for an instruction that mixes elements."""
     if access.steps:
         return [access]
     behind = address - written.allocation.address - written.start
@@ -397,7 +397,7 @@ def _mixed(logged: Logged, access: Access, written: Access, address: int) -> lis
     if not sizes:
         return [access]
     width = access.size // (sizes["channel"] * sizes["height"] * sizes["width"])
-    count = written.size // width  # of the results, behind which places may lie
+    count = written.size // width  # of the results; addresses may follow them
     return [
         _run(access, row, width)
         for row in window_rows(sizes, written.index_of(written.start + behind) // width % count, count)
@@ -417,12 +417,12 @@ def _spelling(step: Step) -> str:
 
 
 def _width(access: Access, written: Access) -> int:
-    """Return the number of bytes of one element, as far as sizes tell."""
+    """Return the size of one element in bytes, as far as the operands' sizes show it."""
     return 4 if access.size % 4 == 0 and written.size % 4 == 0 else 2 if access.size % 2 == 0 else 1
 
 
 def _lane(offset: int, written: Access, read: Access, name: str) -> int:
-    """Return the byte of *read*, in its order, that goes with byte *offset* of *written*."""
+    """Return the byte of *read*, in its order, that corresponds to byte *offset* of *written*."""
     if written.nbytes == read.nbytes:
         return offset
     if "cycle" in name:

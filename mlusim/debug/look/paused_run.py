@@ -1,4 +1,4 @@
-"""`PausedRun`: a machine that stands still, as the debugger's commands look at it; its memory by the variables that declare it."""
+"""`PausedRun`: a paused machine for the debugger's commands; its memory by the variables that declare it."""
 
 import ast
 import functools
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @define(eq=False)
 class PausedRun:
-    """One launch at one place: its session, its cores that have begun and not ended, and why it stands."""
+    """One launch at one position: its session, its active cores, and the reason of the stop."""
 
     recorded: "KeptLaunch"
     session: "Session"
@@ -37,21 +37,21 @@ class PausedRun:
 
     @property
     def cores(self) -> "list[Core]":
-        """The cores that have begun and not ended, in the order of their tasks."""
+        """The active cores (begun and not ended), in the order of their tasks."""
         return sorted(self.observed.cores, key=lambda c: (c.place.task, c.place.memory_core))
 
     @property
     def recent(self) -> tuple[Op, ...]:
-        """The last operations, oldest first; none where nothing observed it."""
+        """The last operations, oldest first; none if nothing observed the run."""
         return tuple(self.observed.recent) if isinstance(self.observed, Tracing) else ()
 
     @property
     def watched(self) -> bool:
-        """True where every instruction was announced, so that it is known which are in flight."""
+        """True if every instruction was announced, so that it is known which are in flight."""
         return isinstance(self.observed, Tracing)
 
     def core(self, name: str) -> "Core | None":
-        """Return the core called *name*, if it has begun and not ended."""
+        """Return the core *name* if it is active, otherwise None."""
         return next((core for core in self.observed.cores if name_of(core) == name), None)
 
     def stack(self, core: "Core") -> list[FrameType]:
@@ -60,7 +60,7 @@ class PausedRun:
 
     @property
     def nram_regions(self) -> Iterator[tuple[int, Any]]:
-        """The regions of plans that tasks have placed in NRAM, then those of the launch's: byte of NRAM, region."""
+        """The regions of plans that tasks have placed in NRAM, then those of the launch's plan: (byte of NRAM, region)."""
         base, given = self.base(NRAM), self.session.request.options.layout
         live = [p for core in self.cores for p in self.placements(core) if p.allocation.space is NRAM]
         plans = [(p.allocation.address - base + p.start, p.layout) for p in live]
@@ -69,20 +69,20 @@ class PausedRun:
 
     @property
     def region_names(self) -> set[str]:
-        """The names of the plans' regions, of every stage."""
+        """The names of the regions of all plans and stages."""
         return {region.name for _, region in self.nram_regions}
 
     def placements(self, core: "Core | None") -> tuple[Placement, ...]:
-        """Return the plans that lie in the memories of *core*, the latest first."""
+        """Return the plans placed in the memories of *core*, the latest first."""
         return () if core is None else core.placements.live[::-1]
 
     # -- memory --------------------------------------------------------------------------------
 
     @property
     def tensors(self) -> dict[str, tuple[Allocation, Any]]:
-        """The launch's tensors by the names of its parameters: the allocation, and the argument itself.
+        """The launch's tensors by parameter: the allocation, and the argument itself.
 
-        A pointer to bytes, as a host program has from ``cnrtMalloc``, is seen as the kernel's parameter says.
+        A pointer to bytes, as a host program has from ``cnrtMalloc``, has the element type of the kernel's parameter.
         """
         found = {}
         types = self.session.request.kernel.element_types
@@ -115,13 +115,13 @@ class PausedRun:
         )
 
     def base(self, space: Space) -> int:
-        """Return the address at which offsets into *space* begin."""
+        """Return the address from which offsets in *space* count."""
         arch = self.session.board.arch
         bases = {NRAM: arch.nram_base, WRAM: arch.wram_base, SRAM: arch.sram_base}
         return bases.get(space, GDRAM_BASE if space is GDRAM else LDRAM_BASE)
 
     def regions_at(self, allocation: Allocation, offset: int) -> dict[str, tuple[int, Any]]:
-        """Return the regions of plans that hold byte *offset* of *allocation*, by name: where each begins, and itself."""
+        """Return the plan regions that contain byte *offset* of *allocation*, by name: the begin of each, and the region."""
         found: dict[str, tuple[int, Any]] = {}
         for core in self.cores:
             for placement in self.placements(core):
@@ -131,22 +131,22 @@ class PausedRun:
         return found
 
     def declared(self, allocation: Allocation) -> tuple[str | None, DType | None]:
-        """Return the variable in which the kernel keeps a declaration, as its source spells it, and the element type.
+        """Return the variable of a declaration, as spelled in the source, and the element type.
 
-        ``row``, ``pair[1]`` for an element of a list; None for what cannot be told.
+        For example ``row``, or ``pair[1]`` for an element of a list; None for a part that is unknown.
         """
         return _variable_of(allocation, self.observed.cores)
 
 
 def tensor_of(argument: object) -> Allocation | None:
-    """Return the allocation behind an argument of a launch, if it is a tensor or a pointer."""
+    """Return the allocation of a launch's argument, if it is a tensor or a pointer."""
     if isinstance(argument, DeviceTensor):
         return argument.allocation
     return argument.view.allocation if isinstance(argument, Ptr) else None
 
 
 def need_core(paused: PausedRun, name: str) -> "Core":
-    """Return the core called *name*; raises `UsageError` with what has become of it."""
+    """Return the active core *name*; otherwise raises `UsageError`, which says what became of it."""
     core = paused.core(name)
     if core is None:
         alive = ", ".join(name_of(c) for c in paused.cores[:8]) or "none"
@@ -161,7 +161,7 @@ def need_core(paused: PausedRun, name: str) -> "Core":
 
 
 def no_such_task(paused: PausedRun, name: str) -> str:
-    """Return a sentence that says why the launch has no core called *name*, or an empty text if it has one."""
+    """Return a sentence about why the launch has no core *name*, or "" if it has one."""
     x, y, z = paused.session.dim
     number, memory = int(name.removeprefix("task ").rstrip("m")), name.endswith("m")
     board = paused.session.board
@@ -180,7 +180,7 @@ def no_such_task(paused: PausedRun, name: str) -> str:
 
 # -- declarations ----------------------------------------------------------------------------------
 #
-# Memory has no name of its own: the variable is read from the line of source that declared it.
+# Memory has no name of its own: the variable is found in the source line that declared it.
 
 # C spells the memories as qualifiers, Python as methods of mlu.
 _CALLS = {"nram": "NRAM", "wram": "WRAM", "shared": "SRAM", "ldram": "LDRAM"}
@@ -188,9 +188,9 @@ _CALLS = {"nram": "NRAM", "wram": "WRAM", "shared": "SRAM", "ldram": "LDRAM"}
 
 @frozen
 class DeclaringCall:
-    """A call that declares memory: its line, which memory, and the variable that keeps it, if one does.
+    """A call that declares memory: its line, its memory, and the variable that holds it, if any.
 
-    With ``many`` the call is the element of a list, and is executed once for each of its places.
+    With ``many`` the call is an element of a list comprehension, and is executed once for each element.
     """
 
     line: int
@@ -200,30 +200,30 @@ class DeclaringCall:
 
 
 def _variable_of(allocation: Allocation, cores: "Sequence[Core]") -> tuple[str | None, DType | None]:
-    """Return the variable and the element type of a declaration, of *cores* that have begun and not ended."""
+    """Return the variable and the element type of a declaration, for active *cores*."""
     declared = allocation.declared
     if not declared.file:
         return None, None
     dtype = declared.dtype
     if (
         declared.name is not None and not declared.stack
-    ):  # what is on the stack is told as a local of its function
+    ):  # a variable on the stack is shown as a local of its function
         return declared.name, dtype
     every = _declarations("".join(linecache.getlines(declared.file))) if declared.file.endswith(".py") else ()
     calls = [d for d in every if d.line == declared.line and d.space == allocation.space.name]
     if len(calls) == 1 and not calls[0].many:
         return calls[0].name, dtype
     at = _place(cores, allocation)
-    # If a list shares its line with other calls, there is no way to know how often each of them ran.
+    # If a list is on one line with other calls, it is unknown how often each of them ran.
     if not calls or at is None or (len(calls) > 1 and any(d.many for d in calls)):
         return None, dtype
-    # A line in a loop declares as many again with each pass.
+    # A line in a loop declares the same number again in each iteration.
     call = calls[at % len(calls)]
     return f"{call.name}[{at}]" if call.many and call.name is not None else call.name, dtype
 
 
 def _place(cores: "Sequence[Core]", allocation: Allocation) -> int | None:
-    """Return how many earlier declarations of the same line its memory holds; None if its task has ended."""
+    """Return how many earlier declarations of the same line its memory has; None if its task has ended."""
     for core in cores:
         arenas = [*core.arenas.values(), *([core.cluster.sram] if core.cluster is not None else [])]
         for arena in arenas:
