@@ -1,1 +1,1 @@
-"""Front ends: the languages of kernels."""
+"""Front ends: the languages in which kernels are written."""

@@ -1,1 +1,1 @@
-"""BANG C sources: parsed by libclang, brought into a typed intermediate form, rendered to what runs."""
+"""BANG C sources: parsed by libclang, lowered to a typed intermediate form, and rendered to Python or C."""

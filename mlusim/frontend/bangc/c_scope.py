@@ -1,4 +1,4 @@
-"""The names in a frame of BANG C: locals, variables at file scope and macros, with their types of C, and assignments to them by hand."""
+"""Names in a frame of BANG C, for the debugger: locals, file-scope variables and macros with their C types, and assignments by the user."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
 
 
-# Macros of the sources of a translation unit, for the debugger: their definitions, and what an invocation
-# means.
+# Macros of the sources of a translation unit, for the debugger: their definitions and the expansion of an
+# invocation.
 
-# Parameters follow the name directly: a parenthesis after a space belongs to the body.
+# The parameters directly follow the name: after a space, a parenthesis belongs to the body.
 _DEFINITION = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^)\n]*\))?(?P<body>(?:.*\\\n)*.*)$",
     re.MULTILINE,
@@ -46,7 +46,7 @@ _COMMENT = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
 
 @frozen
 class Macro:
-    """One definition: ``parameters`` are None where the macro takes none; ``body`` is one line without comments."""
+    """One macro definition: ``parameters`` is None for an object-like macro; ``body`` is one line without comments."""
 
     name: str
     parameters: tuple[str, ...] | None
@@ -59,7 +59,7 @@ class Macro:
         return f"#define {self.name}{taken} {self.body}".rstrip()
 
     def expanded(self, arguments: Sequence[str] = ()) -> str:
-        """Return the text of an invocation.  Raises `NoExpression` for a count of arguments or an operator that it does not take."""
+        """Return the expansion of an invocation. Raises `NoExpression` for a wrong number of arguments, and for ``#`` in the body."""
         parameters = self.parameters or ()
         if len(arguments) != len(parameters) or "..." in parameters:
             raise c_syntax.NoExpression(
@@ -70,13 +70,13 @@ class Macro:
                 f"{self.name} joins or quotes tokens, which the debugger does not expand"
             )
         texts = dict(zip(parameters, arguments, strict=True))
-        # Macros in it are expanded when the text is evaluated.
+        # Macros in the result are expanded when the text is evaluated.
         return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: texts.get(word[0], word[0]), self.body)
 
 
 @lru_cache(maxsize=16)
 def macros_of(form: ir.TranslationUnit) -> Mapping[str, tuple[Macro, ...]]:
-    """Return every definition in the file of *form* and in what it includes, by name, in the order of the text."""
+    """Return all macro definitions in the file of *form* and its includes, by name, in order of the text."""
     definitions: dict[str, tuple[Macro, ...]] = {}
     for path in dict.fromkeys((*form.includes, form.path)):
         try:
@@ -93,7 +93,7 @@ def macros_of(form: ir.TranslationUnit) -> Mapping[str, tuple[Macro, ...]]:
 
 
 def macro_at(form: ir.TranslationUnit, name: str, file: str, line: int) -> Macro | None:
-    """Return the definition of *name* that counts at a line: the last one before it in its file, else the last of another file."""
+    """Return the definition of *name* that is valid at a line: the last one before it in its file, else the last in another file."""
     definitions = macros_of(form).get(name, ())
     here = [m for m in definitions if m.file == file and m.line < line]
     elsewhere = [m for m in definitions if m.file != file]
@@ -101,25 +101,25 @@ def macro_at(form: ir.TranslationUnit, name: str, file: str, line: int) -> Macro
     return candidates[-1] if candidates else None
 
 
-# Assignments by hand to what the variables of a frame of BANG C hold, with C's conversions.
+# Assignments by the user to variables in a frame of BANG C, with C's conversions.
 
 Bind = Callable[[FrameType, str, Any], None]
-"""Gives a local of a frame a value."""
+"""Sets a local of a frame to a value."""
 
 
 @frozen
 class Assignment:
-    """An assignment that C allows: ``value`` is what the target holds afterwards, and ``make`` makes it."""
+    """An assignment that C allows: ``value`` is the new value of the target, ``make`` performs the assignment."""
 
     value: Typed
     make: Callable[[], None]
 
 
 def assignment(target: c_syntax.Tree, assigned: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
-    """Return the assignment of *assigned* to *target*, converted to its type as C does; nothing is stored yet.
+    """Return the assignment of *assigned* to *target*, converted to the target's type as in C; nothing is stored yet.
 
-    *bind* gives a local of the frame a value.  Raises `NoExpression` or `UsageError` for what is not a variable, element or
-    member, and for a value of another type; `Foreign` for what is not a variable of the source.
+    *bind* sets a local of the frame. Raises `NoExpression` or `UsageError` if *target* is not a variable,
+    element or member, or if the types do not fit; `Foreign` if the name is not a variable of the source.
     """
     match target:
         case c_syntax.Name():
@@ -133,7 +133,7 @@ def assignment(target: c_syntax.Tree, assigned: Typed, scope: "FrameNames", bind
 
 
 def in_cell(raw: object, kind: t.Type, local: ir.Local | None) -> bool:
-    """Return whether *raw* is the cell of a variable; a pointer that is in none may be the cell that it points to."""
+    """Return whether *raw* is the cell of the variable *local*; a plain pointer variable may hold the cell to which it points."""
     plain = isinstance(kind, t.Pointer) and local is not None and local.storage is ir.Storage.VALUE
     return isinstance(raw, Cell) and not plain
 
@@ -150,7 +150,7 @@ def _variable(name: str, assigned: Typed, scope: "FrameNames", bind: Bind) -> As
     raw = space[held_as]
     reference = local is not None and t.refers(local.type)
     aside = held.place is not None or in_cell(raw, held.type, local)
-    # What has a place of its own keeps it: pointers to it see the new value.
+    # A value with storage of its own keeps the storage, so that pointers to it see the new value.
     if isinstance(held.type, t.Record) or reference or aside:
         return _through(raw, assigned, held)
     value = _fit(assigned, held)
@@ -160,7 +160,7 @@ def _variable(name: str, assigned: Typed, scope: "FrameNames", bind: Bind) -> As
             space[held_as] = value
             return
         bind(scope.frame, local.name, value)
-        # The kept casts are of the old value; code makes one again when it is None.
+        # The cached casts belong to the old value; None makes the code cast again.
         for cast in kept_casts(local.name, list(space)):
             bind(scope.frame, cast, None)
 
@@ -168,7 +168,7 @@ def _variable(name: str, assigned: Typed, scope: "FrameNames", bind: Bind) -> As
 
 
 def _through(pointer: Any, assigned: Typed, target: Typed) -> Assignment:
-    """Return the assignment to what *pointer* points to."""
+    """Return the assignment to the target of *pointer*."""
     value = _fit(assigned, target)
 
     def put() -> None:
@@ -226,25 +226,25 @@ def _null(to: t.Pointer) -> Any:
     )
 
 
-_NOTHING = object()  # marks a name that has no value in a frame
+_NOTHING = object()  # the value of a name that has no value in a frame
 Position = tuple[int, int]  # a line and a column, which count from 1
 
 
 @define(eq=False, slots=False)
 class FunctionNames:
-    """A function of the sources, and where its names mean what: the same for all of its frames."""
+    """A function of the sources and the scopes of its names, shared by all of its frames."""
 
     function: ir.Function
     module: ir.TranslationUnit
 
     @property
     def returns_nothing(self) -> bool:
-        """Return whether its result is ``void``."""
+        """True for a function that returns ``void``."""
         return isinstance(self.function.result, t.Void)
 
     @cached_property
     def written(self) -> dict[str, list[ir.Local]]:
-        """The variables by the name that the source has for them, in the order of the source."""
+        """The variables by their names in the source, in the order of the source."""
         by_name: dict[str, list[ir.Local]] = {}
         for local in sorted(self.function.locals, key=lambda v: v.span[1:3]):
             if local.source_name:
@@ -260,20 +260,20 @@ class FunctionNames:
         return {s.local: s.span for s in walk(self.function.body) if isinstance(s, ir.Declare)}
 
     def meant(self, frame: FrameType) -> dict[str, ir.Local]:
-        """Return the variable that each name means where *frame* is, as C has it: in scope there, and declared before.
+        """Return the variable to which each name refers at the position of *frame*: in scope, and already declared, as in C.
 
-        While its own declaration is executed, a variable has no value yet: the name still means what it did before.
+        While the declaration of a variable is executed, its name still refers to an outer variable.
         """
-        # One entry for each unit of code, which has two bytes; f_lasti is -1 before the first.
+        # There is one entry per code unit of two bytes; f_lasti is -1 before the first.
         place = next(islice(frame.f_code.co_positions(), max(frame.f_lasti, 0) // 2, None))
         line, end_line, column, end_column = (number or 0 for number in place)
         at = (line or frame.f_lineno, column + 1)  # columns of Python count from 0
         end = (end_line or at[0], end_column + 1)
-        # The innermost of those that are in scope comes last.
+        # Of the variables in scope, the innermost comes last.
         return {name: v for name, vs in self.written.items() for v in vs if self._reaches(v, at, end)}
 
     def at_line(self, code: CodeType, line: int | None) -> dict[str, ir.Local]:
-        """Return the variable that each name means somewhere on *line*, or where the function begins (None)."""
+        """Return the variable to which each name refers somewhere on *line*, or at the start of the function (None)."""
         if line is None:
             return {name: v for name, vs in self.written.items() for v in vs if v.parameter}
         places = {p for p in code.co_positions() if p[0] == line and p[2] is not None}
@@ -288,7 +288,7 @@ class FunctionNames:
         block, declared = local.block, self._declared.get(local, local.span)
         if block is not None and not block[1:3] <= at < block[3:5]:
             return False
-        # Everything that a macro expands to is at the place where the macro is used.
+        # The whole expansion of a macro has the position of its invocation.
         in_macro = block == declared and (at, end) == (declared[1:3], declared[3:5])
         return in_macro or at >= declared[3:5]
 
@@ -298,9 +298,9 @@ _names_of = lru_cache(maxsize=64)(FunctionNames)
 
 @define(eq=False, slots=False)
 class FrameNames:
-    """The names in a frame: the locals and the variables at file scope, with their types of C.
+    """The names in a frame: locals and variables at file scope, with their C types.
 
-    With *beyond* a local that is not in scope any more has the last value that it had.
+    With *beyond*, locals that are no longer in scope are included with their last value.
     """
 
     frame: FrameType
@@ -310,7 +310,7 @@ class FrameNames:
 
     @property
     def module(self) -> ir.TranslationUnit:
-        """The file that the function is in."""
+        """The translation unit that contains the function."""
         return self.names.module
 
     @cached_property
@@ -324,23 +324,23 @@ class FrameNames:
     def record(self, name: str) -> t.Record | None:
         """Return the struct called *name*."""
         records = self.module.records
-        # Or a template without its arguments.
+        # The name may be that of a template without its arguments.
         named = (r for r in records.values() if r.name.partition("<")[0] == name)
         return records[name] if name in records else next(named, None)
 
     def is_type(self, name: str) -> bool:
-        """Return whether *name* is a type of the source."""
+        """Return whether *name* is a type in the source."""
         return self.type_called(name) is not None
 
     def type_called(self, name: str) -> t.Type | None:
-        """Return the type called *name*: a struct, an enumeration, or what a variable of the source was declared with."""
+        """Return the type called *name*: a struct, an enumeration, or the type of a variable that was declared with this name."""
         record = self.record(name)
         if record is not None:
             return record
         numbers = self.module.enumerations.get(name)
         if numbers is not None:
             return t.Arithmetic(name, "int" if min(numbers.values(), default=0) < 0 else "uint", 4)
-        # A typedef leaves its name in the declarations that use it.
+        # A typedef's name is only found in the declarations that use it.
         every = (v for f in self.module.functions.values() for v in f.locals)
         return next((v.type for v in every if v.spelling.removeprefix("const ") == name), None)
 
@@ -349,30 +349,30 @@ class FrameNames:
         return functions_called(name, self.module)
 
     def types(self) -> dict[str, str]:
-        """Return the types of the variables that have a value here, as the source writes them, by their names in the source."""
+        """Return the types of the variables that have a value here, as spelled in the source, by source name."""
         held = self.frame.f_locals
         return {name: v.spelling for name, v in self._meant.items() if v.name in held}
 
     def values(self) -> dict[str, Any]:
-        """Return the values of those variables, by the same names."""
+        """Return the values of these variables, by source name."""
         held = self.frame.f_locals
         return {name: held[v.name] for name, v in self._meant.items() if v.name in held}
 
     def value_of(self, tree: c_syntax.Tree) -> Typed:
-        """Return the value of *tree* here."""
+        """Return the value of the expression *tree* in this frame."""
         return value_of(tree, self)
 
     def assignment(self, tree: c_syntax.Tree, value: Typed, bind: Bind) -> Assignment:
-        """Return the assignment of *value* to *tree*, a variable, an element or a member."""
+        """Return the assignment of *value* to the target *tree*: a variable, an element or a member."""
         return assignment(tree, value, self, bind)
 
     @staticmethod
     def of_python(value: object, text: str = "") -> Typed:
-        """Return a value of Python with the type that it has in C."""
+        """Return a Python value with its C type."""
         return Typed(value, _type_of(value), None, text)
 
     def find(self, name: str) -> Typed:
-        """Return a variable.  Raises `NoExpression` where there is none of that name."""
+        """Return the variable called *name*. Raises `NoExpression` if there is none."""
         local = self.local(name)
         if local is not None:
             raw = self.frame.f_locals.get(local.name, _NOTHING)
@@ -389,11 +389,11 @@ class FrameNames:
         return self._without_place(name) if value is None else self.of_python(value, name)
 
     def variable(self, name: str) -> ir.Global | None:
-        """Return the variable at file scope called *name*; None where there is none."""
+        """Return the variable at file scope called *name*, or None."""
         return next((g for g in self.module.globals.values() if g.name == name), None)
 
     def _without_place(self, name: str) -> Typed:
-        """Return what *name* is that is not a variable here: a macro or an enumerator.  Raises `NoExpression` with what it is instead."""
+        """Return the value of *name* as a macro or an enumerator. Raises `NoExpression` that explains any other name."""
         lines = self.names.lines_of(name)
         if lines:
             raise c_syntax.NotInScope(self._out_of_scope(name, lines))
@@ -416,7 +416,7 @@ class FrameNames:
         )
 
     def _enumerator(self, name: str) -> Typed | None:
-        """Return the number that *name* is in an enumeration, as ``HEAVY``, ``Mode::HEAVY`` or ``ns::HEAVY``."""
+        """Return the value of an enumerator, named as ``HEAVY``, ``Mode::HEAVY`` or ``ns::HEAVY``; None for another name."""
         within, _, plain = name.rpartition("::")
         for kind, numbers in self.module.enumerations.items():
             if plain in numbers and (
@@ -426,7 +426,7 @@ class FrameNames:
         return None
 
     def call(self, tree: c_syntax.CallOf) -> Typed:
-        """Return what a function of the source returns, or an invocation of a macro means.  Raises `Foreign` where there is neither."""
+        """Return the result of a function call or macro invocation. Raises `Foreign` if the source has neither."""
         if any(f.name == tree.name for f in self.module.functions.values()) or self.macro(tree.name) is None:
             result = called(tree.name, [self.value_of(a) for a in tree.arguments], self)
             if result is not None:
@@ -437,19 +437,19 @@ class FrameNames:
         return self.value_of(self._parsed(macro.expanded(tree.texts)))
 
     def macro(self, name: str) -> Macro | None:
-        """Return the macro called *name* as it is defined where the frame is."""
+        """Return the macro called *name* as defined at the position of the frame."""
         return macro_at(self.module, name, self.frame.f_code.co_filename, self.frame.f_lineno)
 
     def _parsed(self, text: str) -> c_syntax.Tree:
         return c_syntax.parse_c(text, self.is_type)
 
     def local(self, name: str) -> ir.Local | None:
-        """Return the local that *name* means here."""
+        """Return the local to which *name* refers here, or None."""
         return self._meant.get(name)
 
 
 class FileNames(FrameNames):
-    """The names of the kernel's file where no function is in progress: types, enumerators, macros, functions."""
+    """The names of the kernel's file while no function is running: types, enumerators, macros, functions."""
 
     def __init__(self, names: FunctionNames, extra: Mapping[str, Any]) -> None:
         code = SimpleNamespace(co_filename=names.module.path)
@@ -467,12 +467,12 @@ class FileNames(FrameNames):
 
 @frozen(eq=False)
 class Scopes:
-    """Tells what names mean in the functions of *plans*, which may become more."""
+    """Resolves names in the functions of *plans*; plans may be added later."""
 
     plans: "Sequence[LinkPlan]"
 
     def function(self, code: CodeType) -> FunctionNames | None:
-        """Return the names of the function whose code is *code*; None where no plan has it."""
+        """Return the names of the function whose code object is *code*; None if it is in no plan."""
         for part in (part for plan in self.plans for part in plan.parts):
             for symbol, compiled in part.code.items():
                 if compiled is code:
@@ -480,14 +480,14 @@ class Scopes:
         return None
 
     def visible(self, code: CodeType, line: int | None) -> list[str]:
-        """Return the variables that are in scope on *line* of a function, or where it begins (None), and those at file scope."""
+        """Return the variables in scope on *line* of a function, or at its start (None), and those at file scope."""
         names = self.function(code)
         if names is None:
             return []
         return [*names.at_line(code, line), *(g.name for g in names.module.globals.values())]
 
     def refused(self, text: str, code: CodeType, line: int | None) -> str:
-        """Return why the expression *text* cannot have a value of C on *line* of a function, or at its start (None); "" if it may."""
+        """Return the reason why the C expression *text* cannot have a value on *line* of a function (None: its start), or ""."""
         names = self.function(code)
         if names is None:
             return ""
@@ -514,7 +514,7 @@ class Scopes:
         return ""
 
     def outside(self, extra: Mapping[str, Any] | None = None) -> FileNames | None:
-        """Return the names of the kernel's file, and *extra* names besides."""
+        """Return the names of the kernel's file, with the additional names *extra*."""
         for plan in self.plans:
             for part in plan.parts:
                 kernel = part.file.form.functions.get(plan.symbol)
@@ -523,7 +523,7 @@ class Scopes:
         return None
 
     def knows(self, name: str) -> bool:
-        """Return whether a function, a macro or an enumerator of the sources is called *name*."""
+        """Return whether the sources have a function, a macro or an enumerator called *name*."""
         forms = (part.file.form for plan in self.plans for part in plan.parts)
         return any(
             name in macros_of(form)
@@ -533,7 +533,7 @@ class Scopes:
         )
 
     def names(self) -> Iterator[str]:
-        """Yield the names of the functions that may be called, of types and enumerators, and of the macros of the sources' own files."""
+        """Yield the names of callable functions, of types and enumerators, and of macros in the sources' own files."""
         for form in (part.file.form for plan in self.plans for part in plan.parts):
             yield from (f.name for f in form.functions.values() if f.kind == "device" and not f.external)
             yield from (
@@ -545,7 +545,7 @@ class Scopes:
     def frame(
         self, frame: FrameType, extra: Mapping[str, Any] | None = None, *, beyond: bool = False
     ) -> FrameNames | None:
-        """Return the names in a *frame* of the sources' functions, and those of *extra*; None for any other frame."""
+        """Return the names in a *frame* of a function of the sources, with those of *extra*; None for other frames."""
         names = self.function(frame.f_code)
         return None if names is None else FrameNames(frame, names, extra or {}, beyond)
 
@@ -556,7 +556,7 @@ def function_type(function: ir.Function) -> str:
 
 
 def _held(value: object, kind: t.Type, text: str) -> Typed:
-    """Return the content of a variable: that of a reference is what it refers to, that of an array its first element's place."""
+    """Return the content of a variable: of a reference its referent, of an array a pointer to its first element."""
     if t.refers(kind):
         if isinstance(kind.to, t.Record | t.ClassType):
             return Typed(value, kind.to, value, text)
@@ -575,7 +575,7 @@ def _shown(value: Any, kind: t.Type) -> Any:
 
 
 def _type_of(value: object) -> t.Type:
-    """Return the type of C that a value of Python has."""
+    """Return the C type of a Python value."""
     if isinstance(value, bool):
         return t.BOOL
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""Expressions of C as a user of the debugger writes them: text to a tree."""
+"""Parser for C expressions that a user of the debugger types: from text to a tree."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,20 +10,20 @@ from mlusim.frontend.bangc import types as t
 
 
 class NoExpression(Exception):
-    """A text is not an expression of C; the message says why."""
+    """The text is not a C expression; the message says why."""
 
 
 class NotInScope(NoExpression):
-    """A variable that the function declares elsewhere, or that has no value yet: it may have one at another moment."""
+    """A variable that is not in scope or has no value yet; it may have one at another moment."""
 
 
 class Foreign(NoExpression):
-    """It names what C does not know: something of Python's, which may give it a value."""
+    """The expression names something that C does not know; it may be a Python name with a value."""
 
 
 @frozen
 class Number:
-    """A literal of C, a number."""
+    """A numeric literal of C."""
 
     value: Any
     type: t.Arithmetic | t.Pointer
@@ -38,7 +38,7 @@ class Name:
 
 @frozen
 class Prefix:
-    """``-x``, ``!x``, ``*p``, ``&x`` and their like."""
+    """A prefix operation: ``-x``, ``!x``, ``*p``, ``&x`` and so on."""
 
     op: str
     operand: "Tree"
@@ -64,7 +64,7 @@ class Choice:
 
 @frozen
 class TypeName:
-    """A type: its name and how many stars are behind it."""
+    """A type: its name and the number of stars after it."""
 
     name: str
     stars: int
@@ -104,7 +104,7 @@ class MemberAccess:
 
 @frozen
 class CallOf:
-    """A call of a function or a macro; ``texts`` are its arguments as they were written."""
+    """A call of a function or a macro; ``texts`` are its arguments as text."""
 
     name: str
     arguments: "tuple[Tree, ...]"
@@ -120,7 +120,7 @@ SCALARS: Mapping[str, t.Arithmetic] = {
     "unsigned short int": t.UINT16, "long int": t.INT64, "long long": t.INT64, "unsigned long long": t.UINT64,
     "size_t": t.UINT64, "uint": t.UINT32, "bfloat16": t.BFLOAT16,
 }  # fmt: skip
-"""The number types by the names that sources give them."""
+"""The arithmetic types by their names in sources."""
 
 _WORDS = frozenset(word for name in SCALARS for word in name.split()) | {
     "const",
@@ -132,10 +132,11 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+[uUlL]*|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?[uUlLfF]*)"
     r"|(?P<name>[A-Za-z_]\w*(?:::\w+)*)"
     r"|(?P<char>'(?:\\.|[^'\\])')"
-    # Longer operators first: of the alternatives the first that matches is taken.
+    # Longer operators first: a regular expression takes the first alternative that matches.
     r"|(?P<op>->|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^<>=!~?:.,()\[\]]))"
 )
-# From the loosest to the tightest, each from the left.  No comma: it only separates arguments here.
+# From lowest to highest precedence, all left-associative. The comma is no operator here: it only separates
+# arguments.
 _LEVELS = (
     ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"),
     ("*", "/", "%"),
@@ -144,9 +145,9 @@ _ESCAPES: Mapping[str, int] = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 
 
 
 def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree:
-    """Return the tree of an expression; *records* says whether a name is a struct's.  Raises `NoExpression`."""
+    """Parse *text* as a C expression; *records* says whether a name is a struct. Raises `NoExpression`."""
     try:
-        # By recursive descent: the grammar of expressions has ten levels, and errors can say what is missing.
+        # By recursive descent: the grammar has ten levels, and the errors can say which token is missing.
         reader = _Reader(list(_tokens(text)), records)
         tree = reader.expression()
     except RecursionError:
@@ -156,7 +157,7 @@ def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree
 
 
 def parse_type(text: str, types: Callable[[str], bool] = lambda _: False) -> TypeName | None:
-    """Return the type that *text* is, as ``unsigned int`` or ``Part *``; *types* says whether a name is one.  None for a text that is not a type."""
+    """Parse *text* as a type such as ``unsigned int`` or ``Part *``; None if it is not one. *types* says whether a name is a type."""
     try:
         reader = _Reader([("op", "("), *_tokens(text), ("op", ")")], types)
         named = reader.in_parentheses() if reader.begins_type(1) else None
@@ -167,9 +168,9 @@ def parse_type(text: str, types: Callable[[str], bool] = lambda _: False) -> Typ
 
 
 def guess_c(text: str) -> Tree:
-    """Return the tree of an expression where no struct is known: a name in parentheses is a type only where it must be one."""
+    """Parse an expression without known structs: a name in parentheses is a type only if it cannot be anything else."""
     try:
-        return parse_c(text)  # (x) * y parses so, as a product
+        return parse_c(text)  # parses (x) * y as a product
     except NoExpression:
         return parse_c(text, str.isidentifier)
 
@@ -188,18 +189,18 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 @define
 class _Reader:
-    """Reads tokens by precedence."""
+    """Recursive-descent parser over a list of tokens."""
 
     tokens: list[tuple[str, str]]
     records: Callable[[str], bool]
     at: int = 0
 
     def peek(self, ahead: int = 0) -> tuple[str, str]:
-        """Return the next token, which stays."""
+        """Return the token *ahead* positions from here, without consuming it."""
         return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ("end", "")
 
     def take(self, op: str = "") -> str:
-        """Take the next token, which must be *op* where one is given."""
+        """Consume and return the next token, which must be *op* if that is given."""
         kind, word = self.peek()
         if kind == "end" or (op and word != op):
             raise NoExpression(
@@ -209,7 +210,7 @@ class _Reader:
         return word
 
     def end(self) -> None:
-        """Raise `NoExpression` where tokens are left."""
+        """Raise `NoExpression` if tokens are left."""
         kind, word = self.peek()
         if kind != "end":
             changes = word in ("=", "++", "--")
@@ -218,18 +219,18 @@ class _Reader:
             )
 
     def expression(self) -> Tree:
-        """Parse an expression to its end."""
+        """Parse a complete expression."""
         test = self.level(0)
         if self.peek()[1] != "?":
             return test
         self.take("?")
         then = self.expression()
         self.take(":")
-        # From the right: a ? b : c ? d : e is a ? b : (c ? d : e) in C.
+        # Right-associative: in C, a ? b : c ? d : e is a ? b : (c ? d : e).
         return Choice(test, then, self.expression())
 
     def level(self, n: int) -> Tree:
-        """Parse operators of one precedence, from the left."""
+        """Parse the left-associative operators of precedence level *n*."""
         if n == len(_LEVELS):
             return self.prefixed()
         left = self.level(n + 1)
@@ -239,12 +240,12 @@ class _Reader:
         return left
 
     def prefixed(self) -> Tree:
-        """Parse operators in front, and casts."""
+        """Parse prefix operators and casts."""
         kind, word = self.peek()
         if kind == "op" and word in "-+!~*&":
             self.take()
             return Prefix(word, self.prefixed())
-        if word == "sizeof":  # of a type or of an expression, which is not evaluated
+        if word == "sizeof":  # of a type, or of an expression that is not evaluated
             self.take()
             if self.peek()[1] == "(" and self.begins_type(1):
                 return CSizeOf(self.in_parentheses())
@@ -254,7 +255,7 @@ class _Reader:
         return self.behind(self.primary())
 
     def behind(self, base: Tree) -> Tree:
-        """Return a primary expression with its subscripts and member accesses."""
+        """Parse the subscripts, member accesses and calls that follow *base*."""
         while self.peek()[1] in ("[", ".", "->", "("):
             op = self.take()
             if op == "(":
@@ -269,7 +270,7 @@ class _Reader:
         return base
 
     def _call(self, function: Tree) -> CallOf:
-        """Return a call, whose opening parenthesis has been taken."""
+        """Parse a call whose opening parenthesis has been consumed."""
         if not isinstance(function, Name):
             raise NoExpression("only a function or a macro is called by its name, no method and no pointer")
         arguments: list[Tree] = []
@@ -284,7 +285,7 @@ class _Reader:
         return CallOf(function.text, tuple(arguments), tuple(texts))
 
     def primary(self) -> Tree:
-        """Return a literal, a name, or parentheses."""
+        """Parse a literal, a name, or an expression in parentheses."""
         kind, word = self.peek()
         if word == "(":
             self.take()
@@ -306,7 +307,7 @@ class _Reader:
         return Name(word)
 
     def begins_type(self, ahead: int) -> bool:
-        """Return whether a type begins at the token that is so far *ahead*."""
+        """Return whether a type begins at the token *ahead* positions from here."""
         kind, word = self.peek(ahead)
         return kind == "name" and (word in _WORDS or self.records(word))
 
@@ -324,7 +325,7 @@ class _Reader:
 
 
 def _number(word: str) -> Number:
-    # The f of 0x1f is a digit.
+    # In 0x1f, the f is a digit.
     plain = word if word[:2] in ("0x", "0X") else word.rstrip("uUlLfF")
     plain = plain.rstrip("uUlL")
     suffix = word[len(plain) :].lower()
@@ -332,7 +333,7 @@ def _number(word: str) -> Number:
         kind = t.FLOAT if "f" in suffix else t.DOUBLE
         return Number(float(plain), kind)
     value = int(plain, 8 if len(plain) > 1 and plain[0] == "0" and plain.isdigit() else 0)
-    # A literal has the first of int and long that holds it, as in C.
+    # As in C, a literal has the first of int and long that can represent it.
     wide = "l" in suffix or value > (t.UINT32.high if "u" in suffix else t.INT32.high)
     if "u" in suffix:
         return Number(value, t.UINT64 if wide else t.UINT32)
@@ -340,7 +341,7 @@ def _number(word: str) -> Number:
 
 
 def names_of_tree(tree: object) -> Iterator[str]:
-    """Yield the variables that *tree* names."""
+    """Yield the names of the variables in *tree*."""
     if isinstance(tree, Name):
         yield tree.text
     elif isinstance(tree, tuple):

@@ -1,4 +1,4 @@
-"""Expressions of C evaluated in a frame of BANG C: C's types and conversions on what the variables hold, calls of functions that change nothing."""
+"""Evaluates C expressions in a frame of BANG C: C's types and conversions over the values of variables, and calls of functions without side effects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @frozen
 class RegisterAddress:
-    """The address of a variable or member that a compiler keeps in a register, and so in no memory."""
+    """The address of a variable or member that a compiler keeps in a register instead of memory."""
 
     text: str
     type: str
@@ -33,7 +33,7 @@ class RegisterAddress:
 
 
 class Truth(int):
-    """A bool as C++ writes it."""
+    """A bool, shown as in C++."""
 
     __slots__ = ()
 
@@ -42,16 +42,16 @@ class Truth(int):
 
 
 class Letter(int):
-    """A char, with the letter that it stands for: ``97 'a'``."""
+    """A char, shown with its letter: ``97 'a'``."""
 
     __slots__ = ()
     _ESCAPES: ClassVar = {0: "\\0", 9: "\\t", 10: "\\n", 13: "\\r", 39: "\\'", 92: "\\\\"}
 
     @classmethod
     def of(cls, value: Any, kind: t.Type) -> Any:
-        """Return *value* with its letter if *kind* is a char and ASCII has a letter for it, otherwise as it is.
+        """Return *value* with its letter if *kind* is a char type and the value is a printable ASCII character, else *value*.
 
-        A quantised number is a char of C, too: those that are not letters stay numbers.
+        Quantised numbers have type char too, so other values are shown as numbers only.
         """
         char = kind in (t.INT8, t.UINT8) and isinstance(value, int | np.integer)
         return cls(value) if char and (32 <= value < 127 or int(value) in cls._ESCAPES) else value
@@ -61,13 +61,13 @@ class Letter(int):
 
 
 class Enumerator(int):
-    """A number of an enumeration, with the name that it has there."""
+    """A value of an enumeration, with the name of its enumerator."""
 
     name = ""
 
     @classmethod
     def of(cls, value: Any, names: Mapping[str, int]) -> "Enumerator | int":
-        """Return *value* with its name among *names*; where it has none, the number."""
+        """Return *value* with its name among *names*, or the plain number if it has none."""
         name = next((n for n, number in names.items() if number == value), None)
         if name is None:
             return int(value)
@@ -81,7 +81,7 @@ class Enumerator(int):
 
 @frozen
 class Typed:
-    """A value and its type; ``place`` is the pointer to it where it lies in memory, ``text`` what it was called."""
+    """A value and its type; ``place`` is a pointer to it if it lies in memory, ``text`` the expression that named it."""
 
     value: Any
     type: t.Type
@@ -90,25 +90,26 @@ class Typed:
 
     @property
     def shown(self) -> Any:
-        """The value as it is shown."""
+        """The value in the form in which it is shown."""
         return Truth(self.value) if self.type == t.BOOL else Letter.of(self.value, self.type)
 
     @property
     def number(self) -> Any:
-        """The value as a number of Python."""
+        """The value as a Python number."""
         if not isinstance(self.type, t.Arithmetic):
             return self.value
         convert = {"float": float, "bool": bool}.get(self.type.kind, int)
         return convert(self.value)
 
 
-# -- the type of a tree, before there is a value ------------------------------------------------------
+# -- the static type of a tree ------------------------------------------------------------------------
 
 
 def static_type(tree: c_syntax.Tree, of: Callable[[str], t.Type | None]) -> t.Type | None:
-    """Return the type of *tree*, whose variables have the types that *of* returns; None where it is not known.
+    """Return the type of *tree*, or None if it is unknown; *of* returns the type of a variable.
 
-    Raises `NoExpression` for what no value of those types allows: a missing member, an element of a number, a record as an operand.
+    Raises `NoExpression` for an operation that these types do not allow: a missing member, an element of a
+    number, a record as an operand.
     """
     match tree:
         case c_syntax.Number():
@@ -167,7 +168,7 @@ def _operand(kind: t.Type | None, op: str) -> t.Type | None:
 
 
 def value_of(tree: c_syntax.Tree, scope: "FrameNames") -> Typed:
-    """Return the value of *tree*.  Raises `NoExpression` or `UsageError` with the reason where it has none."""
+    """Return the value of *tree*. Raises `NoExpression` or `UsageError` if it has none."""
     match tree:
         case c_syntax.Number():
             return Typed(tree.value, tree.type)
@@ -196,7 +197,7 @@ def _of_type(tree: c_syntax.Cast | c_syntax.CSizeOf, scope: "FrameNames") -> Typ
         return _cast(value_of(tree.operand, scope), named_type(tree.type, scope))
     what = tree.what
     kind = named_type(what, scope) if isinstance(what, c_syntax.TypeName) else value_of(what, scope).type
-    # A size_t, of 8 bytes as pointers are: sizeof makes the arithmetic around it unsigned.
+    # sizeof gives a size_t of 8 bytes, so that the arithmetic around it is unsigned.
     return Typed(kind.size, t.UINT64)
 
 
@@ -208,7 +209,7 @@ def _prefix(tree: c_syntax.Prefix, scope: "FrameNames") -> Typed:
         return _item(operand, Typed(0, t.INT32), "*")
     if tree.op == "!":
         return Typed(not _truth(operand), t.BOOL)
-    # C++ computes in int or wider: a char is promoted before its sign changes.
+    # C++ computes in int or wider: a char is promoted before it is negated.
     kind = scalars.promoted(_scalar(operand, tree.op))
     value = scalars.converted(operand.number, kind)
     if tree.op == "~":
@@ -221,7 +222,7 @@ def _prefix(tree: c_syntax.Prefix, scope: "FrameNames") -> Typed:
 def _infix(tree: c_syntax.Infix, scope: "FrameNames") -> Typed:
     left = decayed(value_of(tree.left, scope))
     if tree.op in ("&&", "||"):
-        # The right side is not evaluated if the left one decides, as in C++.
+        # As in C++, the right side is not evaluated if the left side decides.
         decided = _truth(left) == (tree.op == "||")
         return Typed(_truth(left) if decided else _truth(value_of(tree.right, scope)), t.BOOL)
     right = decayed(value_of(tree.right, scope))
@@ -252,18 +253,18 @@ def _of_pointers(op: str, left: Typed, right: Typed) -> Typed:
     both = isinstance(left.type, t.Pointer) and isinstance(right.type, t.Pointer)
     if both and op == "-":
         return Typed(left.value - right.value, t.INT64)
-    # In C n + p is p + n.
+    # In C, n + p equals p + n.
     if op == "+" and isinstance(right.type, t.Pointer) and not both:
         left, right = right, left
     if both or op not in "+-" or not isinstance(left.type, t.Pointer):
         raise c_syntax.NoExpression(f"{op} takes no pointers")
-    # A pointer of the run-time counts innermost elements.
+    # A pointer of the run-time library counts innermost elements.
     count = int(right.number) * t.elements_in(left.type.to)
     return Typed(left.value + count if op == "+" else left.value - count, left.type)
 
 
 def _nowhere(operand: Typed) -> bool:
-    """Return whether a pointer points to what is in a register, and so equals only itself."""
+    """Return whether *operand* is a pointer to a value in a register, which equals only itself."""
     value = operand.value
     return (
         isinstance(operand.type, t.Pointer)
@@ -277,7 +278,7 @@ def _address_value(pointer: Typed) -> int:
 
 
 def decayed(operand: Typed) -> Typed:
-    """Return an array as the pointer to its first element."""
+    """Return an array as a pointer to its first element; other operands unchanged."""
     if isinstance(operand.type, t.Array):
         return Typed(operand.value, t.Pointer(operand.type.of), None, operand.text)
     return operand
@@ -291,7 +292,7 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
     if base.value is None or not isinstance(index.number, int):
         raise UsageError("an element of the null pointer" if base.value is None else "an index is an integer")
     kind = base.type.to
-    # The address &x of a variable in a register may be read back with *, but there is no element beside it.
+    # The address &x of a variable in a register can be dereferenced, but has no neighbouring elements.
     if isinstance(base.value, RegisterAddress) and not index.number:
         return Typed(base.value.value, kind, None, base.value.text)
     if isinstance(base.value, RegisterAddress):
@@ -303,7 +304,7 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
     if isinstance(kind, t.Array):
         return Typed(place, kind, place, text)
     if isinstance(kind, t.Record):
-        # A pointer to records lies on their bytes, and `here` is the record that they hold.
+        # A pointer to records points to their bytes; `here` is the record that they contain.
         here = getattr(place, "here", place)
         return Typed(here, kind, place, text)
     return Typed(base.value[index.number], kind, place, text)
@@ -328,7 +329,7 @@ def _part(tree: c_syntax.MemberAccess, scope: "FrameNames") -> Typed:
 
 
 def _member(kind: t.Record, name: str) -> t.Field:
-    """Return the member called *name*.  Raises `NoExpression` where there is none."""
+    """Return the member called *name*. Raises `NoExpression` if there is none."""
     member = next((f for f in kind.fields if f.name == name), None)
     if member is None:
         raise c_syntax.NoExpression(
@@ -338,7 +339,7 @@ def _member(kind: t.Record, name: str) -> t.Field:
 
 
 def _address(operand: Typed) -> Typed:
-    """Return the address, ``&x``, of a place."""
+    """Return ``&x``, the address of an operand that has one."""
     if isinstance(operand.type, t.Array | t.Record) and operand.value is not None:
         kind = operand.type.of if isinstance(operand.type, t.Array) else operand.type
         return Typed(operand.value, t.Pointer(kind))
@@ -350,9 +351,9 @@ def _address(operand: Typed) -> Typed:
 
 
 def named_type(name: c_syntax.TypeName, scope: "FrameNames") -> t.Type:
-    """Return the type called *name*.  Raises `NoExpression` where there is none."""
+    """Return the type called *name*. Raises `NoExpression` if there is none."""
     words = name.name
-    # C++ takes the words of a type in any order; one order is enough for the table.
+    # C++ allows the words of a type in any order; the table has one order.
     ordered = " ".join(sorted(words.split(), key=lambda w: w not in ("signed", "unsigned")))
     plain = ordered.removeprefix("signed ") if ordered not in c_syntax.SCALARS else ordered
     kind: t.Type | None = (
@@ -376,7 +377,7 @@ def _cast(operand: Typed, to: t.Type) -> Typed:
         return Typed(scalars.converted(operand.number, to) if _scalar(operand, "a cast") else None, to)
     if not isinstance(to, t.Pointer) or not isinstance(operand.type, t.Pointer):
         raise c_syntax.NoExpression(f"{operand.type} is not cast to {to} here")
-    # A void * and null keep their value: there is nothing to see them as.
+    # A cast to void * or of null keeps the value: there are no elements to reinterpret.
     if isinstance(to.to, t.Void) or operand.value is None or isinstance(operand.value, RegisterAddress):
         return Typed(operand.value, to, None, operand.text)
     seen = layout(to.to, lambda address, _: address, {})
@@ -387,7 +388,7 @@ def _cast(operand: Typed, to: t.Type) -> Typed:
 
 
 def _refused(operand: Typed, reason: str) -> c_syntax.NoExpression:
-    """Return the error for *operand*; `Foreign` where it is a value of Python, which Python may accept."""
+    """Return the error for *operand*: `Foreign` for a Python value, with which Python may be able to compute."""
     return c_syntax.Foreign(reason) if isinstance(operand.type, t.Void) else c_syntax.NoExpression(reason)
 
 
@@ -404,12 +405,12 @@ def _scalar(operand: Typed, op: str) -> t.Arithmetic:
     return operand.type
 
 
-# Calls of functions of the sources in expressions of the debugger: of those that change nothing but their
-# own variables.
+# Calls of the sources' functions in debugger expressions; only functions that change nothing but their own
+# variables may be called.
 
 
 def functions_called(name: str, form: ir.TranslationUnit) -> list[ir.Function]:
-    """Return the device functions of the source that a call of *name* may mean."""
+    """Return the device functions to which a call of *name* may refer."""
     return [
         f
         for f in form.functions.values()
@@ -418,10 +419,10 @@ def functions_called(name: str, form: ir.TranslationUnit) -> list[ir.Function]:
 
 
 def called(name: str, arguments: Sequence[Typed], scope: "FrameNames") -> Typed | None:
-    """Return what a call of *name* returns; None where the source has no function of that name.
+    """Call the function *name* of the source and return its result; None if there is no such function.
 
-    Raises `NoExpression` for arguments that no function of the name takes, and `UsageError` for a function that
-    changes more than its own variables, or that the kernel does not reach.
+    Raises `NoExpression` if no function of that name takes these arguments, and `UsageError` if the function
+    has side effects or is not reached from the kernel.
     """
     every = functions_called(name, scope.module)
     if not every:
@@ -438,7 +439,7 @@ def called(name: str, arguments: Sequence[Typed], scope: "FrameNames") -> Typed 
         where = ", ".join(f"{shown_file(f.span.file)}:{f.span.line}" for f in chosen)
         raise c_syntax.NoExpression(f"{name} may be any of the functions at {where}; cast the arguments")
     function = chosen[0]
-    # Its text decides, not a trial: what a call has changed in the machine could not be taken back.
+    # The text of the function decides, not a trial call, whose changes to the machine could not be undone.
     reason = _effect(function, scope.module, set())
     if reason:
         raise UsageError(f"{function.name} {reason}; an expression of the debugger changes nothing")
@@ -454,7 +455,7 @@ def called(name: str, arguments: Sequence[Typed], scope: "FrameNames") -> Typed 
 
 
 def _distance(function: ir.Function, arguments: Sequence[Typed]) -> int:
-    """Return how many arguments are not of the type of their parameter."""
+    """Return how many arguments differ in type from their parameter."""
     return sum(
         str(decayed(argument).type) != str(t.referent(p.type))
         for argument, p in zip(arguments, function.parameters, strict=True)
@@ -479,11 +480,11 @@ def _argument(argument: Typed, parameter: ir.Local) -> Any:
     )
 
 
-# -- which functions change nothing ------------------------------------------------------------------
+# -- functions without side effects ------------------------------------------------------------------
 
 
 def _effect(function: ir.Function, form: ir.TranslationUnit, asked: set[str]) -> str:
-    """Return what *function* changes besides its own variables, with the line; "" if it only computes."""
+    """Return a description of the first side effect of *function*, with its line; "" if it has none."""
     asked.add(function.symbol)
     if function.problem is not None or function.external:
         return "is not defined in a file that was loaded"
@@ -495,7 +496,7 @@ def _effect(function: ir.Function, form: ir.TranslationUnit, asked: set[str]) ->
 
 
 def _changes(node: object, form: ir.TranslationUnit, asked: set[str]) -> str:
-    """Return what one node changes that is not the function's own."""
+    """Return a description of the side effect of one node, or ""."""
     match node:
         case ir.Assign() | ir.Update():
             return "" if _own(node.place) else "stores to what is not its own"
@@ -506,10 +507,11 @@ def _changes(node: object, form: ir.TranslationUnit, asked: set[str]) -> str:
             callee = form.functions.get(node.symbol)
             if callee is None:
                 return f"calls {node.name}, which is in another file,"
-            # A recursive call adds nothing to what is being looked at already.
+            # A recursive call adds nothing: the function is already being examined.
             return "" if callee.symbol in asked else _effect(callee, form, asked)
         case ir.LibraryCall():
-            # Functions of numbers compute; those that take a pointer, or return nothing, are there for their effect.
+            # Functions of numbers only compute; a function with a pointer parameter or no result has side
+            # effects.
             numbers = all(isinstance(a.type, t.Arithmetic) for a in node.arguments)
             plain = numbers and not isinstance(node.type, t.Void)
             return "" if plain else f"calls {node.name}"
@@ -521,7 +523,7 @@ def _changes(node: object, form: ir.TranslationUnit, asked: set[str]) -> str:
 
 
 def _own(place: object) -> bool:
-    """Return whether *place* is a variable of the function itself, or a member of one."""
+    """Return whether *place* is a variable of the function, or a member of such a variable."""
     inside = False
     while isinstance(place, ir.Member):
         place, inside = place.base, True
@@ -529,6 +531,6 @@ def _own(place: object) -> bool:
         return False
     local = place.local
     reference = isinstance(local.type, t.Pointer) and local.type.reference
-    # The caller's own record, which the debugger hands over as it is.
+    # The caller's own record, which the debugger passes by reference.
     from_caller = inside and local.parameter
     return not (reference or from_caller) and local.storage in (ir.Storage.VALUE, ir.Storage.CELL)

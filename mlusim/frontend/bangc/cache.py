@@ -1,4 +1,4 @@
-"""BANG C in the user's cache directory: translations and compiled headers."""
+"""The user's cache directory for BANG C: translations and precompiled headers."""
 
 import contextlib
 import hashlib
@@ -12,19 +12,19 @@ from pathlib import Path
 from mlusim.files.user_cache import make_own_folder, read_own, user_cache
 
 FOLDER = "bangc"
-"""Holds what belongs to BANG C in the cache."""
+"""The folder of BANG C in the cache."""
 HOST = "host"
-"""Holds what is compiled of host code in the cache, and what it is compiled with."""
+"""The folder of compiled host code in the cache, with the files needed to compile it."""
 MOST_BYTES = 128 << 20
-"""Translations that are kept, the ones used last."""
+"""Limit, in bytes, of the stored translations; the most recently used ones stay."""
 SELDOM = 64
-"""One translation in so many also looks for old ones to remove: the folder may have ten thousand files."""
+"""Only one translation in this many also removes old ones, because the folder may have ten thousand files."""
 MOST_FOLDERS = 16
-"""Headers that are kept, each for one state of mlusim and one architecture."""
+"""Number of header folders to keep; there is one per state of mlusim and architecture."""
 
 
 def key_of(*parts: str | bytes) -> str:
-    """Return a short name for what follows from *parts*."""
+    """Return a short key that identifies the contents of *parts*."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         raw = part.encode() if isinstance(part, str) else part
@@ -33,7 +33,7 @@ def key_of(*parts: str | bytes) -> str:
 
 
 def stamp_of(paths: Iterable[Path]) -> str:
-    """Return a name for the state of files: their names, sizes and times of change."""
+    """Return a key for the state of the files *paths*: their names, sizes and modification times."""
     states = []
     for path in sorted(paths):
         state = path.stat()
@@ -42,7 +42,7 @@ def stamp_of(paths: Iterable[Path]) -> str:
 
 
 def read(name: str) -> bytes | None:
-    """Return the bytes that are kept under *name*; None where there are none, or none that can be read."""
+    """Return the bytes stored under *name*, or None if there are none or they cannot be read."""
     base = user_cache()
     if base is None:
         return None
@@ -52,12 +52,12 @@ def read(name: str) -> bytes | None:
         return None
     if content is not None:
         with contextlib.suppress(OSError):
-            os.utime(base / name)  # used now: the oldest go first
+            os.utime(base / name)  # mark as used now: the oldest files are removed first
     return content
 
 
 def write(name: str, content: bytes) -> None:
-    """Keep *content* under *name*, where the directory can be written."""
+    """Store *content* under *name*, if the directory is writable."""
     base = user_cache()
     if base is not None:
         with contextlib.suppress(OSError):
@@ -67,7 +67,7 @@ def write(name: str, content: bytes) -> None:
 
 
 def bound_folders(newest: Path) -> None:
-    """Remove the folders of headers beside *newest* that were not used for longest, beyond `MOST_FOLDERS`."""
+    """Remove the least recently used header folders beside *newest*, beyond `MOST_FOLDERS`."""
     with contextlib.suppress(OSError):
         os.utime(newest)
         others = sorted(
@@ -78,9 +78,9 @@ def bound_folders(newest: Path) -> None:
 
 
 def _bound(newest: Path) -> None:
-    """Remove the translations beside *newest* that were not used for longest, and half-written files, beyond `MOST_BYTES`."""
+    """Remove half-written files, and the least recently used translations beside *newest* beyond `MOST_BYTES`."""
     files = []
-    with os.scandir(newest.parent) as entries:  # a path for each of tens of thousands takes ten times as long
+    with os.scandir(newest.parent) as entries:  # Path.iterdir takes ten times as long for tens of thousands
         for entry in entries:
             with contextlib.suppress(OSError):
                 if Path(entry.name).suffix in (".ir", "") and entry.is_file():
@@ -96,7 +96,7 @@ def _bound(newest: Path) -> None:
 
 
 def clean() -> int:
-    """Remove what is kept: translations, headers and compiled host code; returns how many translations there were."""
+    """Remove all translations, headers and compiled host code; return the number of translations."""
     base = user_cache()
     if base is None:
         return 0
@@ -107,7 +107,7 @@ def clean() -> int:
 
 
 def put(path: Path, content: bytes, *, once: bool = False) -> None:
-    """Write a file in one step, so that no reader sees half of it; with *once* only if there is none yet."""
+    """Write a file atomically, so that readers never see a part of it; with *once* only if it does not exist yet."""
     make_own_folder(path.parent)
     handle, temporary = tempfile.mkstemp(dir=path.parent)
     try:

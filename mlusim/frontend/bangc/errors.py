@@ -1,4 +1,4 @@
-"""Errors and remarks of the front end about a source."""
+"""Errors and warnings of the front end about a source."""
 
 import functools
 import linecache
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.ir import Function
 
 
-ERROR = "error"  # the construct of a problem that the compiler found, and not the lowering
+ERROR = "error"  # the construct of a problem reported by the compiler instead of by the lowering
 _MISSING = re.compile(
     r"(?:undeclared identifier|unknown type name|no (?:type|member|template) named) '([^']+)'"
 )
-_WIDEST = 160  # characters that an excerpt shows of a line
+_WIDEST = 160  # characters of a source line in an excerpt
 
 
 @frozen
 class Diagnostic:
-    """One remark of the parser: where, what, the line with a caret under it, and notes to it."""
+    """One message of the parser: its location, text, source line with a caret, and notes."""
 
     file: str
     line: int
@@ -34,12 +34,12 @@ class Diagnostic:
 
     @property
     def head(self) -> str:
-        """The place and the error, in one line."""
+        """The location and the message, on one line."""
         return f"{shown_file(self.file)}:{self.line}:{self.column}: {self.message}"
 
     @property
     def below(self) -> str:
-        """The line with its caret, and the notes."""
+        """The source line with its caret, and the notes."""
         return "\n".join([*([self.excerpt] if self.excerpt else []), *self.notes])
 
     def __str__(self) -> str:
@@ -47,9 +47,9 @@ class Diagnostic:
 
 
 class SourceError(UsageError):
-    """A source that does not parse or does not translate; ``diagnostics`` has every reason.
+    """A source does not parse or translate; ``diagnostics`` has all reasons.
 
-    ``file``, ``line`` and ``column`` are those of the first.
+    ``file``, ``line`` and ``column`` are the location of the first reason.
     """
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
@@ -63,7 +63,7 @@ class SourceError(UsageError):
         self.file, self.line, self.column = first.file, first.line, first.column
 
     def _render_traceback_(self) -> list[str]:
-        """Return the lines that IPython shows instead of a traceback: the mistake is in the cell, not in what read it."""
+        """Return the lines that IPython shows instead of a traceback, since the mistake is in the cell, not in Python code."""
         return str(self).splitlines()
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class SourceError(UsageError):
 
 
 def _instead(diagnostics: tuple[Diagnostic, ...]) -> list[str]:
-    """Return what BANG C has in place of the unknown names after the first error, one line for names with the same answer."""
+    """Return what to use in BANG C for unknown names after the first error, one line for names with the same answer."""
     answers: dict[str, dict[str, None]] = {}
     for diagnostic in diagnostics:
         name, quote, answer = diagnostic.message.partition("'; ")
@@ -84,11 +84,11 @@ def _instead(diagnostics: tuple[Diagnostic, ...]) -> list[str]:
 
 
 class SourceWarning(Remark):
-    """A function of a file does not compile; the other functions of the file run."""
+    """A function of a file does not compile; the other functions of the file can run."""
 
 
 def diagnostic_of(function: "Function") -> Diagnostic:
-    """Return why *function* does not translate, at its place."""
+    """Return the diagnostic of *function*, which does not translate."""
     problem = function.problem
     assert problem is not None
     span = problem.span
@@ -97,12 +97,12 @@ def diagnostic_of(function: "Function") -> Diagnostic:
 
 
 def excerpt_of(text: str, line: int, column: int) -> str:
-    """Return line *line* of *text* with a caret under *column*; "" where there is no such line."""
+    """Return line *line* of *text* with a caret under *column*; "" if there is no such line."""
     lines = _lines(text)
     if not 1 <= line <= len(lines):
         return ""
     shown = lines[line - 1]
-    if len(shown) > _WIDEST:  # of a long line, as programs write them, what is around the column
+    if len(shown) > _WIDEST:  # shorten a long line, as in generated code, to the text around the column
         start = max(0, min(column - 1 - _WIDEST // 2, len(shown) - _WIDEST))
         shown, column = shown[start : start + _WIDEST], column - start
     blank = "".join("\t" if c == "\t" else " " for c in shown[: column - 1])
@@ -111,7 +111,7 @@ def excerpt_of(text: str, line: int, column: int) -> str:
 
 @functools.lru_cache(maxsize=2)
 def _lines(text: str) -> list[str]:
-    """Split *text* where the compiler ends lines, once for all errors of a file: one of megabytes may have a hundred."""
+    """Split *text* at the compiler's line ends, cached because a file of megabytes may have a hundred errors."""
     return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
 
 
@@ -119,7 +119,7 @@ _PYTHON = (".py", ".ipynb")
 
 
 def excerpt_of_fault(fault: Fault) -> str:
-    """Return the line with its caret; "" for a fault in Python, whose lines a traceback shows."""
+    """Return the source line of *fault* with a caret; "" for a fault in Python code, whose line the traceback shows."""
     if not fault.file or not fault.line or fault.file.endswith(_PYTHON) or fault.file.startswith("<"):
         return ""
     text = "".join(linecache.getlines(fault.file))
@@ -129,7 +129,7 @@ def excerpt_of_fault(fault: Fault) -> str:
 
 
 def _column(fault: Fault, traceback: TracebackType | None) -> int | None:
-    """Return the column of what was executed on the fault's line; None where C has executed it."""
+    """Return the column of the code executed on the fault's line; None if it ran in C."""
     column = None
     while traceback is not None:
         code = traceback.tb_frame.f_code

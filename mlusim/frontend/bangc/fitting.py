@@ -1,4 +1,4 @@
-"""The check that the arguments of a launch fit the kernel's parameters, structures as arguments, which are tuples, and values as bytes of C."""
+"""Checks the arguments of a launch against the kernel's parameters; converts structures (tuples) and values to C bytes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -19,12 +19,12 @@ from mlusim.memory.allocation import MemoryDeclaration
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 
-LONG = 128  # bits of a number that is written out
-_BITS_OF_BFLOAT16 = 2  # bytes; files have no bfloat16, and integers carry it
+LONG = 128  # numbers with more bits are not printed in full
+_BITS_OF_BFLOAT16 = 2  # bytes; files have no bfloat16, so integers of this size carry it
 
 
 def limits_of(parameter: ir.Local) -> tuple[int, int]:
-    """Return the least and the greatest whole number that *parameter* takes as it is; an empty range where it takes none."""
+    """Return the smallest and largest integer that *parameter* takes unchanged; an empty range if it takes no integers."""
     kind = parameter.type
     if isinstance(kind, t.Arithmetic) and kind.whole and kind.kind != "bool":
         return kind.low, kind.high
@@ -32,7 +32,7 @@ def limits_of(parameter: ir.Local) -> tuple[int, int]:
 
 
 class Fitting:
-    """The check of arguments for one *parameter*, which quickly accepts what has fitted before."""
+    """The argument check of one *parameter*, with a fast path for argument types that fitted before."""
 
     def __init__(self, parameter: ir.Local) -> None:
         self.parameter = parameter
@@ -40,7 +40,7 @@ class Fitting:
         self._elements: set[DType] = set()
 
     def misfit(self, argument: Any) -> str | None:
-        """Return what `misfit` of the parameter says."""
+        """Return what the function `misfit` returns for the parameter."""
         tensor = argument.__class__ is DeviceTensor
         if (
             argument.dtype in self._elements
@@ -55,7 +55,7 @@ class Fitting:
 
 
 def misfit(kind: t.Type, argument: object) -> str | None:
-    """Return what *argument* is and what type *kind* takes instead; None if it fits."""
+    """Return None if *argument* fits type *kind*, else a text that shows the argument and says what the type takes."""
     if isinstance(kind, t.Pointer):
         if isinstance(argument, DeviceTensor):
             wanted = other_elements(argument.dtype, kind.to)
@@ -77,13 +77,13 @@ def misfit(kind: t.Type, argument: object) -> str | None:
 
 
 def _said(value: float) -> str:
-    """Return a number as a sentence has room for it."""
+    """Return a number as text, short enough for a message."""
     long = isinstance(value, int) and value.bit_length() > LONG
     return f"a number of {int(value).bit_length()} bits" if long else repr(value)
 
 
 def other_elements(have: DType, to: t.Type) -> DType | None:
-    """Return the elements that a pointer to *to* takes, where *have* is another kind; bytes and untyped memory take all."""
+    """Return the element type that a pointer to *to* requires if *have* does not fit, else None; bytes and void take all types."""
     if not isinstance(to, t.Arithmetic) or to.size == 1 or to == t.DOUBLE:
         return None
     wanted = t.DTYPE_OF[next(s for s in t.SCALARS if (s.kind, s.size) == (to.kind, to.size))]
@@ -92,12 +92,12 @@ def other_elements(have: DType, to: t.Type) -> DType | None:
     return None if fits else wanted
 
 
-# A structure as a kernel's argument: a tuple of its members, in their order, in which arrays and
-# structures are sequences.
+# A structure as a kernel argument is a tuple of its members in order; its arrays and nested structures are
+# sequences.
 
 
 def check_structure(argument: object, parameter: ir.Local) -> None:
-    """Raise `LaunchError` where *argument* is not a structure as *parameter* takes one."""
+    """Raise `LaunchError` if *argument* is not a valid structure for *parameter*."""
     kind = parameter.type
     _check(argument, kind, f"{parameter.source_name} of {kind} at {parameter.span}")
 
@@ -122,19 +122,19 @@ def _check(value: Value, kind: t.Type, named: str) -> None:
 
 
 def _unfit(value: object, kind: t.Type) -> str | None:
-    """Return what a number or a pointer of *kind* is given, and what it takes; None where *value* fits."""
+    """Return a text that shows *value* and says what *kind*, a number or a pointer, takes; None if the value fits."""
     if isinstance(kind, t.Arithmetic):
         number = isinstance(value, int | float | np.generic)
         return misfit(kind, value) if number else f"{value!r:.80}; give a number"
     if isinstance(kind, t.Pointer):
-        # An integer is refused although C would take it as an address: on the host it is a mistake as a rule.
+        # An integer is refused although C would take it as an address: from the host it is usually a mistake.
         memory = value is None or isinstance(value, DeviceTensor | Ptr | Address)
         return misfit(kind, value) if memory else f"{value!r:.80}; it takes a tensor, a pointer or None"
     return f"{value!r:.80}; a {kind} cannot come from the host"
 
 
 def made_structure(value: Value, kind: t.Type, layout: Layout) -> Any:
-    """Make the Python engine's object for *value*, which fits *kind* and the *layout* of it."""
+    """Return the Python engine's object for *value*, which fits *kind*; *layout* is the layout of *kind*."""
     if isinstance(kind, t.Record):
         assert isinstance(layout, RecordLayout)
         layouts = {field: layout.fields[t.attribute_of(field.name)][0] for field in kind.fields}
@@ -145,14 +145,14 @@ def made_structure(value: Value, kind: t.Type, layout: Layout) -> Any:
         return layout.make(*(made_structure(part, kind.of, layout.element) for part in value))
     if isinstance(kind, t.Pointer):
         assert isinstance(layout, PointerLayout)
-        # An address of nothing, too: its use is a fault.
+        # An invalid address is accepted too; its use is a fault.
         return NULL if value is None else see(value, layout.pointee)
     assert isinstance(kind, t.Arithmetic)
     return converted(value.item() if isinstance(value, np.generic) else value, kind)
 
 
 def packed_structure(value: object, kind: t.Type, pointer: Callable[[Ptr], int]) -> bytes:
-    """Return the bytes of C of *value*, which fits *kind*; *pointer* names a pointer by a word."""
+    """Return the C bytes of *value*, which fits *kind*; *pointer* converts a pointer to a 64-bit word."""
     raw = bytearray(kind.size)
     _pack(raw, 0, value, kind, pointer)
     return bytes(raw)
@@ -166,7 +166,7 @@ def _pack(raw: bytearray, at: int, value: Value, kind: t.Type, pointer: Callable
         for n, part in enumerate(value):
             _pack(raw, at + n * kind.of.size, part, kind.of, pointer)
     elif isinstance(kind, t.Pointer):
-        # None is the null pointer, whose word is 0; an address that leads to nothing is its own.
+        # None is the null pointer, 0; an address that points to nothing keeps its value.
         word = (
             pointer(value) if isinstance(value, Ptr) else value.address if isinstance(value, Address) else 0
         )
@@ -177,7 +177,7 @@ def _pack(raw: bytearray, at: int, value: Value, kind: t.Type, pointer: Callable
 
 
 def packed_number(value: object, kind: t.Arithmetic) -> bytes:
-    """Return the bytes of the number *value* as a *kind*."""
+    """Return the C bytes of the number *value*, converted to *kind*."""
     number = converted(value.item() if hasattr(value, "item") else value, kind)
     if kind.kind != "float":
         return (int(number) & (1 << 8 * kind.size) - 1).to_bytes(kind.size, "little")
@@ -187,24 +187,25 @@ def packed_number(value: object, kind: t.Arithmetic) -> bytes:
 
 # -- variables at file scope in GDRAM --------------------------------------------------------------------
 
-CONSTANT_BYTES = 64  # a constant takes a multiple of these, the rest zeros
+CONSTANT_BYTES = 64  # constants are padded with zeros to a multiple of this size
 
 
 def device_variable(variable: ir.Global, home: object) -> DeviceVariable:
-    """Return the memory that *variable* of the file *home* is: its elements, or bytes where they are not numbers."""
+    """Return the device memory of *variable* in the file *home*, as numbers, or as bytes if its elements are no numbers."""
     kind, leaf, span = variable.type, t.element_of(variable.type), variable.span
     dtype = t.memory_dtype(leaf) if isinstance(leaf, t.Arithmetic) else uint8
     declared = MemoryDeclaration(
         GDRAM, dtype, kind.size // dtype.size, span.file, span.line, variable.name, const=bool(variable.fixed)
     )
-    # A published kernel for MLU370 copies four numbers of a constant of three: the compiler pads constants (inferred).
+    # A published kernel for MLU370 copies four numbers from a constant of three, so the compiler pads
+    # constants (inferred).
     nbytes = -(-kind.size // CONSTANT_BYTES) * CONSTANT_BYTES if variable.fixed else kind.size
     content = _content(kind, leaf, variable.initial or ())
     return DeviceVariable(home, variable.symbol, declared, content, nbytes)
 
 
 def _content(kind: t.Type, leaf: t.Type, scalars: Sequence[Any]) -> bytes:
-    """Return the bytes of C of the first *scalars* of a *kind*, in order of memory."""
+    """Return the C bytes of the first *scalars* of a *kind*, in order of memory."""
     if isinstance(leaf, t.Arithmetic):
         elements = as_elements(scalars, t.memory_dtype(leaf))
         assert elements is not None  # all are numbers
@@ -217,7 +218,7 @@ def _content(kind: t.Type, leaf: t.Type, scalars: Sequence[Any]) -> bytes:
 
 
 def _scalars(kind: t.Type, at: int) -> Iterator[tuple[int, t.Type]]:
-    """Yield the byte and the type of each number and pointer of a *kind* at byte *at*."""
+    """Yield the byte offset and the type of each number and pointer in a *kind* that starts at byte *at*."""
     if isinstance(kind, t.Array):
         for n in range(kind.count):
             yield from _scalars(kind.of, at + n * kind.of.size)

@@ -1,7 +1,7 @@
-"""Checks of a form that was read, before code is made of it: layouts, sizes, and the types of what lies where.
+"""Checks a form that was read from a file before code is rendered from it: layouts, sizes, types of nodes.
 
-C that is made of a form takes sizes and offsets as they are.  The compiler's own forms keep these rules; any other form is refused
-with the first rule that it breaks.
+The rendered C code relies on the sizes and offsets of the form. Forms from the compiler satisfy these rules;
+any other form is refused with the first rule that it breaks.
 """
 
 import re
@@ -13,17 +13,17 @@ from mlusim.frontend.bangc import ir, types as t
 from mlusim.isa.table import ISA
 
 MOST_BYTES = 1 << 40
-"""Of one object."""
+"""Limit of the size of one object, in bytes."""
 MOST_ALIGN = 1 << 16
-"""Bytes."""
+"""Limit of an alignment, in bytes."""
 MOST_PARTS = 1 << 20
-"""Members of one record and of those in it, each counted as often as it is there."""
+"""Limit of the members of one record, with those of nested records, each counted as often as it occurs."""
 MOST_CONSTANT = 1 << 23
-"""Bytes of a constant outside the device's memory, which code has as numbers."""
+"""Limit, in bytes, of a constant outside the device's memory; the rendered code lists its numbers."""
 MOST_FIELDS = 1 << 14
-"""Of one record."""
+"""Limit of the members of one record."""
 MOST_LINES = 1 << 31
-"""Of a file; the compiler's own limit."""
+"""Limit of the lines of a file, as in the compiler."""
 _SIZES: Mapping[str, tuple[int, ...]] = {
     "bool": (1,),
     "int": (1, 2, 4, 8),
@@ -34,12 +34,12 @@ _SCALARS: Mapping[str, t.Arithmetic] = {kind.name: kind for kind in t.SCALARS}
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
 Rule = Callable[[Any], Iterable[str]]
-"""Returns what breaks the rule of a type or node, in words."""
+"""Yields descriptions of what is wrong with a type or node."""
 Rules = Mapping[type, Rule]
 
 
 def problems(nodes: Sequence[Any]) -> Iterator[str]:
-    """Return the problems of *nodes*, all of a form, first their types; none where code may be made of them."""
+    """Return the problems of *nodes*, which are all nodes of a form, types first; empty if code may be rendered."""
     records = [node for node in nodes if type(node) is t.Record]
     yield from _circles(records)
     for rules in (_TYPES, _NODES):
@@ -53,7 +53,7 @@ def problems(nodes: Sequence[Any]) -> Iterator[str]:
 
 
 def _circles(records: Sequence[t.Record]) -> Iterator[str]:
-    """Yield the records that hold themselves, or more parts than any has; a pointer holds nothing."""
+    """Yield the records that contain themselves (pointers do not count), or more than `MOST_PARTS` parts."""
     parts: dict[int, int] = {}
     open_: set[int] = set()
     stack = [*records]
@@ -94,7 +94,7 @@ def _record(kind: t.Record) -> Iterator[str]:
         yield f"{name} of {kind.size:,} bytes is larger than any memory of a board"
     elif len(kind.fields) > MOST_FIELDS:
         yield f"{name} has more than {MOST_FIELDS:,} members"
-    # An alignment is a power of two, and a size a multiple of it, so that arrays keep it.
+    # An alignment is a power of two and divides the size, so that arrays keep it.
     if not 1 <= kind.align <= MOST_ALIGN or kind.align & (kind.align - 1) or kind.size % kind.align:
         yield f"{name} has no such alignment"
     if any(base is kind or base.size > kind.size for base in (*kind.bases, *kind.others)):
@@ -105,7 +105,7 @@ def _record(kind: t.Record) -> Iterator[str]:
 
 
 def _members(kind: t.Record) -> Iterator[str]:
-    """Yield the members that lie outside of a record or in each other; a size that they do not give."""
+    """Yield members that overlap or lie outside the record, and a size that does not match the members."""
     name, end = f"{kind.name!r:.40}", 0
     for field in kind.fields:
         size = _known(field.type)
@@ -122,24 +122,24 @@ def _members(kind: t.Record) -> Iterator[str]:
 
 
 def _whole(kind: t.Record) -> Iterator[str]:
-    """Yield a problem if a record has nothing but members and its size is not theirs."""
+    """Yield a problem if a record consists of its members only and its size does not match them."""
     if (
         kind.fields
         and not (kind.others or kind.virtual or kind.bitfields)
         and all(isinstance(t.element_of(f.type), t.Arithmetic | t.Pointer | t.Record) for f in kind.fields)
     ):
         last = max(f.offset + f.type.size for f in kind.fields)
-        if kind.size != -(-max(last, 1) // kind.align) * kind.align:  # C++ gives even an empty record a byte
+        if kind.size != -(-max(last, 1) // kind.align) * kind.align:  # in C++ an empty record has one byte
             yield f"{kind.name!r:.40} is not as large as its members"
 
 
 def _known(kind: t.Type) -> int:
-    """Return the bytes of a type; 0 if only the library knows them, and no code in C is made of it."""
+    """Return the size of a type; 0 if only the library knows it, as no C code depends on it."""
     return 0 if isinstance(t.element_of(kind), t.ClassType | t.FunctionType | t.Void) else kind.size
 
 
 def _held(kind: t.Type) -> int:
-    """Return the bytes of a type without those behind its members, in which a class that is derived from it may have its own."""
+    """Return the size of a type without its tail padding, which a derived class may use for its own members."""
     if isinstance(kind, t.Record) and kind.derived:
         return max((f.offset + f.type.size for f in kind.fields), default=0)
     return _known(kind)
@@ -161,7 +161,7 @@ def _constant(node: ir.Const) -> Iterator[str]:
         return
     if type(value) not in (bool, int, float) or not isinstance(kind, t.Arithmetic | t.Pointer):
         yield "a constant is not a number"
-    elif type(value) is int and not -(1 << 63) <= value < 1 << 64:  # 64 bits, with a sign or without
+    elif type(value) is int and not -(1 << 63) <= value < 1 << 64:  # 64 bits, signed or unsigned
         yield "a constant is too large"
     elif type(value) is float and not (isinstance(kind, t.Arithmetic) and kind.kind == "float"):
         yield "a constant is not a whole number"
@@ -192,7 +192,7 @@ def _intrinsic(node: ir.IntrinsicCall) -> Iterator[str]:
 
 
 def _unless(holds: Callable[[Any], bool], words: str) -> Rule:
-    """Return the rule of a type or node for which *holds*; *words*, a format of it, name what breaks the rule."""
+    """Return a rule that is satisfied if *holds* is true; *words* is the format of the message otherwise."""
     return lambda node: () if holds(node) else (words.format(node),)
 
 

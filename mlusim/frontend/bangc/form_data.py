@@ -1,7 +1,7 @@
-"""A translated file as data: a table of strings, and a row of plain values for each node of its form.
+"""Serialises a translated file: a table of strings, and a row of plain values for each node of its form.
 
-Reading makes nodes of the classes listed here and nothing else.  What code is made of later, names and operators, is looked at:
-data that no translation gives is refused.
+Reading creates only nodes of the classes listed here. Names and operators, from which code is rendered later,
+are validated: data that no translation can produce is refused.
 """
 
 import builtins
@@ -25,12 +25,12 @@ from mlusim.frontend.bangc import form_checks, ir, types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.scalars import BINARY, COMPARE
 
-# The results of translating a file: its form, its templates, and what was asked for by name.
+# The result of translating a file: its form, its templates, and the requested instantiations.
 
 
 @frozen
 class Template:
-    """A function template of a file: its name, and whether it is a kernel's."""
+    """A function template of a file: its name, and whether it is a kernel."""
 
     name: str
     kernel: bool
@@ -38,7 +38,7 @@ class Template:
 
 @define(eq=False)
 class Translated:
-    """A file's form, its templates, and the symbols of the instantiations that were asked for, by name."""
+    """The form of a file, its templates, and the symbols of the requested template instantiations, by name."""
 
     form: ir.TranslationUnit
     templates: tuple[Template, ...]
@@ -46,16 +46,16 @@ class Translated:
 
 
 MOST_BYTES = 256 << 20
-"""Of a form as text: no file has so much."""
+"""Limit, in bytes, of the text of a form."""
 MOST_NODES = 4_000_000
-"""Of a function, each counted as often as it is referred to."""
+"""Limit of the nodes of a function, each counted as often as it is referenced."""
 OPERATORS = frozenset(("~", "!", "&&", "||", *BINARY, *COMPARE))
-# \Z, as $ would allow a line feed behind a name; names as __class__ are Python's own.
+# \Z instead of $, which would allow a line feed after a name. Names such as __class__ belong to Python.
 _NAME = re.compile(rf"(?!__\w*__$)[^\W\d][\w{t.MARK}]*\Z")
 _SYMBOL = re.compile(r"[\w$.@:#*&<>~,() \-]+\Z")
 _WORDS = re.compile(r"[\w:<>~\[\]()+\-*/%=!&|^, .]+\Z")
 _PATH = re.compile(r"[^\x00-\x1f]*\Z")
-_TYPE = re.compile(r"[\w :<>~(),&*-]*\Z")  # of an enumeration with its namespace; no rendering has it as code
+_TYPE = re.compile(r"[\w :<>~(),&*-]*\Z")  # an enumeration with its namespace; never rendered as code
 _SPACES = re.compile(r"(nram|wram|sram|ldram|const|gdram|)\Z")
 _OPERATOR = re.compile(f"({'|'.join(map(re.escape, sorted(OPERATORS)))})\\Z")
 _CHECKED: Mapping[tuple[type, str], "re.Pattern[str]"] = {
@@ -80,12 +80,12 @@ _CHECKED: Mapping[tuple[type, str], "re.Pattern[str]"] = {
     (ir.FunctionAddress, "symbol"): _SYMBOL,
     (ir.LibraryCall, "name"): _WORDS,
 }
-"""What the strings that code is made of must look like."""
-_HELPER = re.compile(r"_c_[tb](_\d+)?\Z")  # locals that a rendering declares by itself
+"""Patterns for the strings from which code is rendered, by class and field."""
+_HELPER = re.compile(r"_c_[tb](_\d+)?\Z")  # locals that the rendering declares itself
 
 
 class DataError(ValueError):
-    """Data that is not a form."""
+    """The data is not a valid form."""
 
 
 def _classes() -> tuple[type, ...]:
@@ -110,13 +110,13 @@ _BY_OBJECT = frozenset(
     for cls in CLASSES
     if vars(cls).get("__hash__", object.__hash__) is object.__hash__ and cls is not ir.Span
 )
-"""Those of which two are never equal."""
+"""The classes whose nodes are compared by identity."""
 _SPACE = {name: value for module in (typing, ir, t) for name, value in vars(module).items()}
 
 
 @functools.cache
 def _hints(cls: Any) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of *cls* and the types of their values."""
+    """Return the fields of *cls* with the types of their values."""
     hints = typing.get_type_hints(cls, {**_SPACE, "Mapping": Mapping})
     fields = cls._fields if issubclass(cls, ir.Span) else [f.name for f in attrs.fields(cls)]
     return tuple((name, hints[name]) for name in fields)
@@ -124,7 +124,7 @@ def _hints(cls: Any) -> tuple[tuple[str, Any], ...]:
 
 @functools.cache
 def schema() -> str:
-    """Return a digest of the classes and their fields, which changes whenever they do."""
+    """Return a digest of the classes and their fields, which changes with them."""
     unions = [
         (name, str(value))
         for name, value in _SPACE.items()
@@ -136,7 +136,7 @@ def schema() -> str:
 
 @functools.cache
 def _parts(hint: object) -> tuple[Any, ...]:
-    """Return the alternatives of a type, flat."""
+    """Return the alternatives of a union type, flattened."""
     if isinstance(hint, builtin_types.UnionType) or typing.get_origin(hint) is typing.Union:
         return tuple(part for argument in typing.get_args(hint) for part in _parts(argument))
     return (hint,)
@@ -144,7 +144,7 @@ def _parts(hint: object) -> tuple[Any, ...]:
 
 @functools.cache
 def _inside(hint: object) -> Any:
-    """Return the type of the elements of a tuple."""
+    """Return the element type of a tuple type."""
     return typing.get_args(next(p for p in _parts(hint) if typing.get_origin(p) is tuple))[0]
 
 
@@ -152,7 +152,7 @@ def _inside(hint: object) -> Any:
 
 
 class FormWriter:
-    """Makes rows of nodes: those that are equal by value once, others once for each object."""
+    """Converts nodes to rows; equal values share a row, other nodes have one row per object."""
 
     def __init__(self) -> None:
         self.rows: list[list[Any]] = []
@@ -163,7 +163,7 @@ class FormWriter:
         return id(node) if type(node) in _BY_OBJECT else node
 
     def add(self, root: object) -> int:
-        """Return the number of *root*'s row, which follows the rows that it refers to."""
+        """Return the row number of *root*; rows follow the rows to which they refer."""
         records, stack, open_ = [], [root], set()
         while stack:
             node = stack[-1]
@@ -177,7 +177,7 @@ class FormWriter:
                 self.rows.append(self._row(node))
                 continue
             open_.add(id(node))
-            if isinstance(node, t.Record):  # which may refer to itself
+            if isinstance(node, t.Record):  # a record may refer to itself
                 self._numbers[key] = len(self.rows)
                 self.rows.append([])
                 records.append(node)
@@ -209,7 +209,7 @@ class FormWriter:
             inside = typing.get_args(parts[0])[1]
             return [[self._value(k, str), self._value(v, inside)] for k, v in value.items()]
         if isinstance(value, int) and not isinstance(value, bool) and len(parts) > 1 and int in parts:
-            return [value]  # beside the number of a row
+            return [value]  # in a list, because a plain number is a row number
         return value
 
 
@@ -225,11 +225,11 @@ def _nodes(value: object) -> Iterator[Any]:
 
 
 def write(translated: Translated) -> bytes:
-    """Return *translated* as compressed text."""
+    """Return *translated* as compressed bytes."""
     writer = FormWriter()
     root = writer.add(translated)
     document = {"schema": schema(), "root": root, "strings": list(writer.strings), "rows": writer.rows}
-    # Level 6 saves a fifth of the bytes and takes four times as long.
+    # Level 6 is a fifth smaller but takes four times as long.
     return zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 1)
 
 
@@ -239,7 +239,7 @@ Reader = Callable[[Any], Any]
 
 
 class FormReader:
-    """Makes the nodes of a document again."""
+    """Restores the nodes of a document."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._strings: list[str] = document["strings"]
@@ -254,12 +254,12 @@ class FormReader:
         }
 
     def read(self, root: Any) -> Translated:
-        """Return the file whose row has the number *root*.  Raises `DataError` where the document is not a form."""
+        """Return the translated file in row number *root*. Raises `DataError` if the document is not a valid form."""
         record = _NUMBERS[t.Record]
         for number, row in enumerate(self._rows):
             if row[0] == record:
                 self.nodes[number] = t.Record("")  # empty: rows refer to records that refer back to them
-        # Forty rows that each refer twice to the one before would be a tree of 2**40 nodes.
+        # Forty rows that each refer twice to the previous row would be a tree of 2**40 nodes.
         weights = [1] * len(self._rows)
         for number, row in enumerate(self._rows):
             if row[0] != record:
@@ -288,7 +288,7 @@ class FormReader:
 
     @functools.cached_property
     def _references(self) -> list[list[int]]:
-        """Which values of each class's rows are numbers of expressions and statements."""
+        """Return, for each class, which values of its rows are row numbers of expressions and statements."""
         wanted = {*typing.get_args(ir.Statement), *typing.get_args(ir.Expr), *typing.get_args(ir.Place)}
         wanted |= {ir.Section, ir.AsmOperand}
         return [
@@ -329,7 +329,7 @@ class FormReader:
         return read
 
     def _text(self, pattern: "re.Pattern[str] | None", number: object) -> str:
-        if type(number) is not int or number < 0:  # isinstance would take True
+        if type(number) is not int or number < 0:  # isinstance would accept True
             raise DataError("the number of a string is not a number")
         text = self._strings[number]
         if pattern is not None and (number, pattern) not in self._checked:
@@ -342,7 +342,7 @@ class FormReader:
         nodes, empty, number = self.nodes, type(None) in parts, int in parts
 
         def read(value: object) -> Any:
-            if type(value) is int and value >= 0:  # a negative one would count from the end
+            if type(value) is int and value >= 0:  # a negative number would count from the end
                 node = nodes[value]
                 if type(node) in classes:
                     return node
@@ -379,7 +379,7 @@ def _deep(hint: object) -> Iterator[Any]:
 
 
 def _declared(function: ir.Function) -> None:
-    """Refuse a function that uses a name of Python's own for a variable that it does not declare."""
+    """Refuse a function that uses a Python built-in as the name of a variable that it does not declare."""
     risky = [local for local in function.locals if hasattr(builtins, local.name)]
     used = [n for n in walk(function.body) if type(n) is ir.LocalStorage]
     outside = {id(local) for local in (*function.locals, *function.parameters)}
@@ -392,12 +392,12 @@ def _declared(function: ir.Function) -> None:
 
 
 def _plain(value: object) -> Any:
-    """Return a constant: a number, a text, None, or a tuple of them."""
+    """Return a constant: a number, a string, None, or a tuple of constants."""
     return tuple(map(_plain, value)) if type(value) is list else value
 
 
 def read(content: bytes) -> Translated:
-    """Return the file that `write` made *content* of.  Raises `DataError` for anything else."""
+    """Return the translated file that `write` serialised as *content*. Raises `DataError` for anything else."""
     try:
         return _read(content)
     except DataError:
@@ -424,7 +424,7 @@ def _read(content: bytes) -> Translated:
         raise DataError("it was written by another version of mlusim")
     reader = FormReader(document)
     translated = reader.read(document["root"])
-    # What the classes do not say: impossible layouts, names that no function declares.
+    # Check what the classes cannot express: impossible layouts, names that no function declares.
     for problem in form_checks.problems(reader.nodes):
         raise DataError(problem)
     for function in translated.form.functions.values():

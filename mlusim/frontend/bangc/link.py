@@ -1,4 +1,4 @@
-"""The parts of all files that a kernel reaches: code by symbol, rows, declarations, and the memory that these declare."""
+"""Links files for a kernel: the code it reaches by symbol, rows, declarations, and the memory of its variables."""
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,12 +20,12 @@ from mlusim.memory.allocation import StackVariable
 
 
 class Home:
-    """The owner of the variables in GDRAM of one file, however often the file is translated."""
+    """The owner of the GDRAM variables of one file, which stays the same if the file is translated again."""
 
 
 @define(eq=False)
 class File:
-    """A file that was lowered; ``rendered`` grows as functions are wanted."""
+    """A lowered file; ``rendered`` collects functions as they are rendered."""
 
     form: ir.TranslationUnit
     home: Home = field(factory=Home)
@@ -35,10 +35,10 @@ class File:
     def function(
         self, symbol: str, *, deep: bool = False, checked: bool = False, covered: bool = False
     ) -> Rendered:
-        """Return the function called *symbol*, rendered.
+        """Return the rendered function *symbol*.
 
-        A *deep* one calls itself, and counts how often it is inside itself; a *checked* one reports values that change
-        silently, a *covered* one the outcomes of tests.
+        A *deep* function is recursive and counts its depth; a *checked* one reports values that change
+        silently; a *covered* one reports the outcomes of tests.
         """
         key = symbol, deep, checked, covered
         rendered = self.rendered.get(key)
@@ -49,7 +49,7 @@ class File:
         return rendered
 
     def initial(self, symbol: str) -> tuple[ast.expr, Uses] | None:
-        """Return the value of a host variable at file scope that is not a constant, and what it refers to; None without one."""
+        """Return the non-constant initial value of a host variable at file scope, with its references; None without one."""
         expression = self.form.initialisers.get(symbol)
         if expression is None:
             return None
@@ -61,20 +61,21 @@ class File:
 
 @define(eq=False)
 class FilePart:
-    """The part of one file that is reached: code by symbol, code that declares variables by their symbols, layouts by name."""
+    """The reached part of one file: code by symbol, code that declares variables, by symbol, and layouts by name."""
 
     file: "File"
     code: dict[str, CodeType] = field(factory=dict)
     declarations: dict[str, CodeType] = field(factory=dict)
     layouts: dict[str, t.Type] = field(factory=dict)
-    symbols: dict[str, None] = field(factory=dict)  # of variables at file scope
+    symbols: dict[str, None] = field(factory=dict)  # symbols of variables at file scope
 
 
 @define(eq=False, slots=False)
 class LinkPlan:
-    """All that the function called ``symbol`` reaches.
+    """Everything that the function ``symbol`` reaches.
 
-    ``variables`` are those in GDRAM, each with the file that it belongs to; ``absent`` are functions that say why they are not there, ``deep`` the code of device functions that call themselves.
+    ``variables`` are those in GDRAM, each with its file; ``absent`` has stubs of missing functions, which
+    raise the reason; ``deep`` has the code of recursive device functions.
     """
 
     symbol: str
@@ -89,7 +90,7 @@ class LinkPlan:
     _watched: "dict[tuple[bool, bool], LinkPlan]" = field(factory=dict)
 
     def watched(self, *, checked: bool, covered: bool) -> "LinkPlan":
-        """Return this plan with code that reports values that change silently, outcomes of tests, or both; made when first asked for."""
+        """Return this plan with code that reports silently changing values, outcomes of tests, or both; rendered on first use."""
         if self.again is None or not (checked or covered):
             return self
         key = checked, covered
@@ -99,8 +100,8 @@ class LinkPlan:
 
 
 def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.Function] | None":
-    """Return the definition of *symbol*: that of *file*, otherwise another's."""
-    # Its own file first: static functions of one name may be in several.
+    """Return the definition of *symbol*, preferably the one in *file*, or None."""
+    # Its own file first: several files may have static functions with the same name.
     for candidate in (file, *files):
         function = candidate.form.functions.get(symbol)
         if function is not None and not function.external and function.hosted is None:
@@ -111,7 +112,7 @@ def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.
 def link(
     files: "Sequence[File]", file: "File", symbol: str, *, checked: bool = False, covered: bool = False
 ) -> LinkPlan:
-    """Return all that *symbol* of *file* reaches; each file keeps its own variables.
+    """Return the plan of all that *symbol* of *file* reaches; each file keeps its own variables.
 
     *checked* code reports values that change silently, *covered* code the outcomes of tests.
     """
@@ -140,7 +141,7 @@ def link(
         if rendered.uses.invokes:
             invoking.append(wanted)
     for caller in invoking:
-        # A call through a pointer may lead to any function whose address is taken, itself included.
+        # A call through a pointer may reach any function whose address is taken, including the caller.
         calls[caller] += tuple(plan.pointed)
     plan.parts = list(parts.values())
     if file.form.functions[symbol].kind != "host":
@@ -151,7 +152,7 @@ def link(
 
 
 def _deepen(plan: LinkPlan, symbols: frozenset[str], how: Mapping[str, bool]) -> None:
-    """Render the functions of *symbols*, which call themselves, again so that they count their depth."""
+    """Render the recursive functions *symbols* again, with code that counts their depth."""
     for part in plan.parts:
         for symbol in symbols & part.code.keys():
             part.code[symbol] = part.file.function(symbol, deep=True, **how).code
@@ -159,7 +160,7 @@ def _deepen(plan: LinkPlan, symbols: frozenset[str], how: Mapping[str, bool]) ->
 
 
 def _met(plan: LinkPlan, part: FilePart, uses: Uses) -> Iterator[str]:
-    """Note what the code of *part* refers to, and yield the functions among it."""
+    """Record the references of the code in *part*, and yield the functions among them."""
     part.layouts.update(uses.layouts)
     plan.rows.update(uses.rows)
     plan.pointed.update(uses.pointed)
@@ -173,7 +174,7 @@ def _met(plan: LinkPlan, part: FilePart, uses: Uses) -> Iterator[str]:
 
 
 def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable[..., Any]:
-    """Return a function in place of *symbol*, which raises `Unsupported` with the reason where it is called."""
+    """Return a stub for *symbol* that raises `Unsupported` with the reason when it is called."""
     declared = function or unit.form.functions.get(symbol)
     name = declared.name if declared is not None else symbol
     problem = None if function is None else function.problem
@@ -183,7 +184,7 @@ def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable
         else f"does not translate: {problem.span}: {problem.message}"
     )
 
-    # A fault only when it is called: a kernel that never calls it runs.
+    # A fault only on a call: a kernel that never calls the function can run.
     def missing(*_: object) -> None:
         raise Unsupported(f"{name} {why}")
 
@@ -191,7 +192,7 @@ def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable
 
 
 def _declare(plan: LinkPlan, part: FilePart) -> None:
-    """Write code that declares the variables at file scope that are reached, in their order, each at its own line."""
+    """Generate code that declares the reached variables at file scope, in order, each at its own source line."""
     globals_: Mapping[str, ir.Global] = part.file.form.globals
     for variable in sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line)):
         name, kind = named_layout(variable.type)
@@ -210,7 +211,8 @@ def _declare(plan: LinkPlan, part: FilePart) -> None:
             value = b.call("_c_constant", b.name(name), b.constant(variable.initial))
         if variable.fixed and variable.space != ir.GDRAM:
             value = b.call("_c_fixed", value, b.constant(variable.fixed))
-        # The alias is unique among files; the name itself, if no other variable has it, is for people who look.
+        # The alias is unique among files; the source name, if unique in the file, is added for users who
+        # inspect the kernel.
         targets: list[ast.expr] = [
             b.target(name) for name in dict.fromkeys((variable.alias, variable.called))
         ]

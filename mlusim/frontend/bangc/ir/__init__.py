@@ -1,4 +1,4 @@
-"""The typed intermediate form of BANG C: what analysis makes and what every rendering reads."""
+"""The typed intermediate form of BANG C, produced by lowering and read by all renderers."""
 
 import re
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from attrs import Factory, define, frozen
 from mlusim.frontend.bangc import names, types as t
 from mlusim.frontend.bangc.types import BOOL, INT8, INT64, VOID, Field, Pointer, Record, Type
 
-# The referents of nodes: pieces of source text, locals, variables at file scope.
+# The objects to which nodes refer: pieces of source text, locals, variables at file scope.
 
 
 class Span(NamedTuple):
-    """A piece of a source file: lines and columns count from 1, ``end_column`` is behind the last character."""
+    """A piece of a source file; lines and columns count from 1, ``end_column`` is the column after the last character."""
 
     file: str
     line: int
@@ -27,7 +27,7 @@ class Span(NamedTuple):
 
 
 class Storage(Enum):
-    """The storage of a local's bytes; see the module's text."""
+    """The storage class of a local: where its bytes are."""
 
     VALUE = "value"
     CELL = "cell"
@@ -39,12 +39,13 @@ class Storage(Enum):
 class Local:
     """A parameter or a variable of a function.
 
-    ``name`` is unique in the function and safe as an identifier; ``source_name`` is what the
-    programmer wrote; ``spelling`` the type as written.  ``space`` is "nram", "wram", "sram" or
-    "ldram" for MEMORY.  With ``stack`` the source names no space: a compiler has the bytes on its stack.
-    ``block`` is the statement at whose end the name goes out of scope; None: the function.  ``fixed`` has the words for a
-    static one in the sentence that refuses a store to it; "" where stores are allowed.  ``constant`` has them for one that is
-    const and not static.  ``align`` are the bytes of an alignment of its own, or of its structure, else 1.
+    ``name`` is unique in the function and safe as an identifier; ``source_name`` is the name in the source;
+    ``spelling`` the type as written. ``space`` is "nram", "wram", "sram" or "ldram" for MEMORY. With
+    ``stack`` the source names no space, so a compiler would put the bytes on its stack. ``block`` is the
+    statement at whose end the name goes out of scope; None: the function. ``fixed`` describes a static const
+    variable in the message that refuses a store; "" if stores are allowed. ``constant`` does so for a const
+    variable that is not static. ``align`` is the explicit alignment, in bytes, of the variable or of its
+    structure, else 1.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Local:
     space: str = ""
     parameter: bool = False
     stack: bool = False
-    home: str = ""  # of STATIC: its key, the same in every function that sees it
+    home: str = ""  # key of a STATIC variable, the same in all functions that see it
     block: Span | None = None
     fixed: str = ""
     constant: str = ""
@@ -64,7 +65,7 @@ class Local:
 
     @property
     def in_memory(self) -> bool:
-        """Return whether its bytes are in simulated memory; those of a static array of numbers are, but device memory has no doubles."""
+        """True if its bytes are in simulated memory; static arrays of numbers are, except doubles, which device memory lacks."""
         if self.storage is not Storage.STATIC or not isinstance(self.type, t.Array):
             return self.storage is Storage.MEMORY
         kind = t.element_of(self.type)
@@ -72,31 +73,31 @@ class Local:
 
     @property
     def begins_unset(self) -> bool:
-        """Return whether it has no value behind a declaration without one, as far as checkers follow it: a number or a struct outside of memory."""
+        """True if it has no value after a declaration without initialiser, as checkers track it: a number or struct outside memory."""
         whole = isinstance(self.type, Record) and not self.type.union
         outside = self.storage in (Storage.VALUE, Storage.CELL) and bool(self.source_name)
         return outside and (whole or isinstance(self.type, t.Arithmetic))
 
     @property
     def points_to_const(self) -> bool:
-        """Return whether it is spelt as a pointer through which nothing is written, as ``const T *`` or ``T const *``."""
+        """True if its spelled type is a pointer to const, such as ``const T *`` or ``T const *``."""
         pointee, star, _ = self.spelling.rpartition("*")
-        # In a pointer to pointers, const says nothing about the pointers that it points to.
+        # In a pointer to pointers, const does not apply to the inner pointers.
         return bool(star) and "*" not in pointee and "const" in pointee.split()
 
 
 GDRAM = "gdram"
-"""The space of a variable that the device has once: ``__mlu_device__`` and ``__mlu_const__`` at file scope."""
+"""The space of variables that exist once per device: ``__mlu_device__`` and ``__mlu_const__`` at file scope."""
 
 
 @define(eq=False)
 class Global:
-    """A variable at file scope: memory of ``space``, or a host or constant variable where that is "".
+    """A variable at file scope: memory of ``space``, or a host variable or constant if that is "".
 
-    ``symbol`` is its mangled name, unique in the file.  ``initial`` are the values of its scalars in
-    order of memory where it has an initialiser that is constant, None where it has none.  ``fixed`` names what
-    no store may change in a sentence; "" for what may change.  ``copied``: the host may copy to it, so that code loads it.
-    ``align`` are the bytes of an alignment of its own, or of its structure, else 1.
+    ``symbol`` is its mangled name, unique in the file. ``initial`` has the values of its scalars in order of
+    memory, or None without a constant initialiser. ``fixed`` describes a const variable in the message that
+    refuses a store; "" if stores are allowed. ``copied``: the host may copy to it, so code must load its
+    value. ``align`` is the explicit alignment, in bytes, of the variable or of its structure, else 1.
     """
 
     name: str
@@ -106,24 +107,24 @@ class Global:
     span: Span
     initial: "tuple[Any, ...] | None" = None
     fixed: str = ""
-    alone: bool = True  # no other variable of the file has the name
+    alone: bool = True  # no other variable in the file has this name
     copied: bool = False
     align: int = 1
 
     @property
     def alias(self) -> str:
-        """A name that nothing else has."""
+        """A name that is unique in the rendered code."""
         return names.VARIABLE + re.sub(r"\W", "_", self.symbol)
 
     @property
     def called(self) -> str:
-        """Its name in code: its own, if nothing else has that."""
+        """Its name in rendered code: the source name if that is unique."""
         return self.name if self.alone and not names.taken(self.name) else self.alias
 
 
 @frozen
 class TranslationProblem:
-    """Why something does not translate: the construct in two or three words, a sentence, the text with a caret."""
+    """The reason why code does not translate: the construct in two or three words, a sentence, and the text with a caret."""
 
     construct: str
     message: str
@@ -136,12 +137,12 @@ class TranslationProblem:
 
 # -- places ----------------------------------------------------------------------------------------
 #
-# The type of a node that follows from its parts is not a field of it: two could differ.
+# A type that follows from the parts of a node is a property, not a field, so the two cannot differ.
 
 
 @define(eq=False)
 class LocalStorage:
-    """The storage of a local."""
+    """The storage of a local variable."""
 
     local: Local
     span: Span
@@ -167,7 +168,7 @@ class GlobalPlace:
 
 @define(eq=False)
 class Element:
-    """``pointer[index]``: *index* counts elements of what the pointer points to."""
+    """``pointer[index]``: *index* counts elements of the pointer's target type."""
 
     pointer: "Expr"
     index: "Expr"
@@ -181,7 +182,7 @@ class Element:
 
 @define(eq=False)
 class Member:
-    """A member of a record at a place: ``base.name``."""
+    """A member of the record at a place: ``base.name``."""
 
     base: "Place"
     field: Field
@@ -194,7 +195,7 @@ class Member:
 
     @property
     def offset(self) -> int:
-        """The bytes in front of it in the record."""
+        """The offset of the member in the record, in bytes."""
         return self.field.offset
 
     @property
@@ -205,7 +206,7 @@ class Member:
 
 @define(eq=False)
 class Temporary:
-    """A value that is given a place of its own, as where a constant binds to a reference; ``fixed`` names a constant at file scope."""
+    """A value in storage of its own, for example one that is bound to a reference; ``fixed`` describes a constant at file scope."""
 
     value: "Expr"
     span: Span
@@ -235,7 +236,7 @@ class _OfPlace:
 
 @define(eq=False)
 class Const:
-    """A number (int, float, bool) or, for a pointer, None: the null pointer."""
+    """A number (int, float, bool), or None for the null pointer."""
 
     value: Any
     type: Type
@@ -262,14 +263,14 @@ class Builtin:
 
 @define(eq=False)
 class Load(_OfPlace):
-    """The value at a place; of a record, a copy."""
+    """The value stored at a place; of a record, a copy."""
 
     span: Span
 
 
 @define(eq=False)
 class AddressOf:
-    """A pointer to a place; to its first element where the place is an array and ``type`` points to elements."""
+    """A pointer to a place; if the place is an array and ``type`` points to its elements, a pointer to the first element."""
 
     place: Place
     type: Type
@@ -278,11 +279,11 @@ class AddressOf:
 
 @define(eq=False)
 class Convert:
-    """A conversion from ``value.type`` to ``type``; those of one width and kind are left out.
+    """A conversion from ``value.type`` to ``type``; conversions within one width and kind are omitted.
 
-    Numbers convert as in C (float to integer toward zero; out of range saturates, as the vendor's
-    conversions do).  Between pointers it is a cast; between pointers and integers the device
-    address; to bool a comparison with zero.  ``cast``: the source writes it.
+    Numbers convert as in C (float to integer toward zero; out of range saturates, as the vendor's conversions
+    do). Between pointers it is a cast; between pointers and integers it gives the device address; to bool it
+    compares with zero. ``cast``: the conversion is explicit in the source.
     """
 
     value: "Expr"
@@ -293,7 +294,7 @@ class Convert:
 
 @define(eq=False)
 class Unary:
-    """``-``, ``~`` in the type of the operand, or ``!`` of a bool."""
+    """``-`` or ``~`` in the type of the operand, or ``!`` of a bool."""
 
     op: str
     value: "Expr"
@@ -303,7 +304,7 @@ class Unary:
 
 @define(eq=False)
 class Binary:
-    """``+ - * / % & | ^ << >>`` on two operands of ``type``; the right one of a shift keeps its own."""
+    """``+ - * / % & | ^ << >>`` on two operands of ``type``; the right operand of a shift keeps its type."""
 
     op: str
     left: "Expr"
@@ -314,7 +315,7 @@ class Binary:
 
 @define(eq=False)
 class Compare:
-    """``== != < <= > >=`` between two numbers of one type, or two pointers; a bool."""
+    """``== != < <= > >=`` of two numbers of one type or of two pointers; the result is a bool."""
 
     op: str
     left: "Expr"
@@ -325,7 +326,7 @@ class Compare:
 
 @define(eq=False)
 class Logical:
-    """``&&`` or ``||`` of two bools; the right one is evaluated only where it decides."""
+    """``&&`` or ``||`` of two bools; the right one is evaluated only if the left one does not decide."""
 
     op: str
     left: "Expr"
@@ -347,7 +348,7 @@ class Conditional:
 
 @define(eq=False)
 class Comma:
-    """Evaluate the first for its effect; the value is the second's."""
+    """The comma operator: evaluate the first operand for its effect; the value is that of the second."""
 
     first: "Expr"
     second: "Expr"
@@ -357,9 +358,9 @@ class Comma:
 
 @define(eq=False)
 class Offset:
-    """``pointer + count`` or, with *back*, ``pointer - count``; in elements of what it points to.
+    """``pointer + count`` or, with *back*, ``pointer - count``; counts elements of the target type.
 
-    With *referred* it is a reference, so that the element is there.
+    With *referred* the result is a reference, so the element must exist.
     """
 
     pointer: "Expr"
@@ -386,7 +387,7 @@ class Distance:
 
 @define(eq=False)
 class Assign(_OfPlace):
-    """Store a value of the place's type; the value of the expression is what was stored."""
+    """Store a value to a place of its type; the value of the expression is the stored value."""
 
     value: "Expr"
     span: Span
@@ -396,9 +397,9 @@ class Assign(_OfPlace):
 class Update(_OfPlace):
     """``place op= value``, ``++`` and ``--``: the place is evaluated once.
 
-    The old value is converted to ``within``, combined with *value* (of type ``within`` but for
-    shifts and pointers), and converted back to ``type``.  With *old* the result is the old value
-    (``i++``), otherwise the new one.  On pointers ``op`` is "+" or "-" and *value* counts elements.
+    The old value is converted to ``within``, combined with *value* (which has type ``within``, except for
+    shifts and pointers), and converted back to ``type``. With *old* the result is the old value (``i++``),
+    otherwise the new one. On pointers ``op`` is "+" or "-" and *value* counts elements.
     """
 
     op: str
@@ -410,7 +411,7 @@ class Update(_OfPlace):
 
 @define(eq=False)
 class Call:
-    """A call of a function of the sources, by symbol; a method has its object's address as first argument."""
+    """A call of a function of the sources, by symbol; the first argument of a method is the address of its object."""
 
     symbol: str
     name: str
@@ -421,7 +422,7 @@ class Call:
 
 @define(eq=False)
 class IntrinsicCall:
-    """A call of the instruction set: ``row`` names the table's row, ``overload`` are the chosen parameter types.
+    """A call of an instruction: ``row`` is the name of its row, ``overload`` the parameter types of the chosen overload.
 
     Arguments of ``mluMemcpyDirection_t`` and other enumerations are integers.
     """
@@ -446,9 +447,9 @@ class LibraryCall:
 
 @define(eq=False)
 class Compose:
-    """A record from the values of its fields in order; those that are absent are zero.
+    """A record built from the values of its fields in order; missing fields are zero.
 
-    For an array the values of its elements; arrays and records nest.
+    For an array, the values are its elements; arrays and records may be nested.
     """
 
     values: "tuple[Expr, ...]"
@@ -478,7 +479,7 @@ class Invoke:
 
 @define(eq=False)
 class Dispatch:
-    """A call of a virtual method: *targets* are the symbols by the class of the first argument's object."""
+    """A call of a virtual method: *targets* has the symbols by class of the object, which is the first argument."""
 
     name: str
     targets: dict[str, str]
@@ -489,7 +490,7 @@ class Dispatch:
 
 @define(eq=False)
 class DynamicCast:
-    """``dynamic_cast``: the pointer, or null where its object is not a *name*."""
+    """``dynamic_cast``: the pointer, or null if its object is not a *name*."""
 
     value: "Expr"
     name: str
@@ -549,12 +550,12 @@ Expr = (
 # Statements of the intermediate form.
 
 
-# Compared by identity, here and below: two statements of the same text are two places of the program.
+# Statements are compared by identity: two statements with the same text are different places of the program.
 @define(eq=False)
 class Declare:
-    """A local comes to life, with a value (a `Compose` for arrays and records) or without.
+    """The declaration of a local, with a value (a `Compose` for arrays and records) or without.
 
-    Without one its bytes are unspecified.  STATIC: the value is computed once.
+    Without a value, its bytes are unspecified. The value of a STATIC local is computed once.
     """
 
     local: Local
@@ -564,7 +565,7 @@ class Declare:
 
 @define(eq=False)
 class Evaluate:
-    """An expression for its effect."""
+    """An expression that is evaluated for its effect."""
 
     value: "Expr"
     span: Span
@@ -572,7 +573,7 @@ class Evaluate:
 
 @define(eq=False)
 class If:
-    """``if``; *other* may be empty.  The test is a bool."""
+    """``if``; *other* may be empty. The type of the test is bool."""
 
     test: "Expr"
     then: "tuple[Statement, ...]"
@@ -584,8 +585,8 @@ class If:
 class Loop:
     """``while`` and ``for``; with *late* ``do``, which tests after the body.
 
-    ``continue`` goes to *step*, then to *test*; a test of None is true.  What a ``for`` declares is
-    in a `Block` around the loop.  *unrolled*: a pragma in front asks for its turns to be written out.
+    ``continue`` goes to *step*, then to *test*; a test of None is true. The variables that a ``for`` declares
+    are in a `Block` around the loop. *unrolled*: a pragma requests that the loop be unrolled.
     """
 
     test: "Expr | None"
@@ -598,12 +599,12 @@ class Loop:
 
 @define(eq=False)
 class Section:
-    """A part of a switch: the values that jump to it (``default`` too, where *default*), then its statements.
+    """A part of a switch: the values that jump to it (also ``default``, if *default*), then its statements.
 
     Control falls through into the next section unless a `Break` leaves the switch.
     """
 
-    # C++ wants constants here, and analysis has folded them.
+    # C++ requires constants here, and the lowering has folded them.
     labels: tuple[int, ...]
     default: bool
     body: "tuple[Statement, ...]"
@@ -621,7 +622,7 @@ class Switch:
 
 @define(eq=False)
 class Labelled:
-    """Statements in sections, of which the first has no label and *labels* name the others; a `Goto` continues there."""
+    """Statements in sections; the first has no label, *labels* name the others. A `Goto` continues at a section."""
 
     sections: "tuple[tuple[Statement, ...], ...]"
     labels: tuple[str, ...]
@@ -630,7 +631,7 @@ class Labelled:
 
 @define(eq=False)
 class Goto:
-    """Continue at a label of a `Labelled` around."""
+    """Continue at a label of an enclosing `Labelled`."""
 
     label: str
     span: Span
@@ -638,7 +639,7 @@ class Goto:
 
 @define(eq=False)
 class Finally:
-    """*body*, and *last* where it is left, in whatever way: the ends of objects with destructors."""
+    """Run *body*, and then *last* however *body* is left: the destructors of its objects."""
 
     body: "tuple[Statement, ...]"
     last: "tuple[Statement, ...]"
@@ -669,7 +670,7 @@ class Return:
 
 @define(eq=False)
 class Block:
-    """Statements with a scope of their own; without any it is a place to stop at: the invocation of a macro."""
+    """Statements with a scope of their own; an empty block is only a location for the debugger, such as a macro invocation."""
 
     body: "tuple[Statement, ...]"
     span: Span
@@ -680,19 +681,18 @@ Statement = (
 )
 
 
-# Functions and modules of the intermediate form.
+# Functions and translation units of the intermediate form.
 
-REST = f"{names.OWN}rest"  # the arguments behind the parameters, in a function that takes some
+REST = f"{names.OWN}rest"  # the arguments after the parameters of a variadic function
 
 
 @define(eq=False)
 class Function:
     """One function of the sources, or one specialisation of a template.
 
-    ``name`` is the display name, ``f<float>``; ``symbol`` the mangled one.  ``kind`` is "kernel",
-    "device" or "host".  Parameters come first in ``locals``.  Where ``problem`` is set the body is
-    empty and a call of it is a fault with that sentence.  ``owner`` is the class of a method, whose
-    first parameter is ``this``.
+    ``name`` is the display name, ``f<float>``; ``symbol`` the mangled one. ``kind`` is "kernel", "device" or
+    "host". Parameters come first in ``locals``. If ``problem`` is set, the body is empty and a call is a
+    fault with that message. ``owner`` is the class of a method, whose first parameter is ``this``.
     """
 
     name: str
@@ -704,28 +704,28 @@ class Function:
     body: "tuple[Statement, ...]"
     span: Span
     problem: TranslationProblem | None = None
-    external: bool = False  # declared here, defined in another file: found by symbol when linked
-    variadic: bool = False  # takes more arguments than it has parameters
-    hosted: "Span | None" = None  # the place of a host function's body, which only the host's compiler reads
-    scope: str = ""  # the namespaces and classes around it, with "::" behind each
+    external: bool = False  # declared here but defined in another file: found by symbol when linked
+    variadic: bool = False  # accepts more arguments than parameters
+    hosted: "Span | None" = None  # the location of a host function's body, which only the host compiler reads
+    scope: str = ""  # the enclosing namespaces and classes, each followed by "::"
 
     @property
     def definition(self) -> tuple[str, str, int]:
-        """Return the key that no other function has: static ones of two files share a symbol."""
+        """The key of the definition; the symbol is not enough, as static functions in two files may share it."""
         return self.symbol, self.span.file, self.span.line
 
 
 @define(eq=False)
 class TranslationUnit:
-    """One translation unit: its functions and variables by symbol, in the order in which they are met."""
+    """One translation unit: its functions and variables by symbol, in the order in which lowering reaches them."""
 
     path: str
     functions: dict[str, Function] = Factory(dict)
     globals: dict[str, Global] = Factory(dict)
     initialisers: "dict[str, Expr]" = Factory(
         dict
-    )  # of host variables whose value is not a constant, by symbol
+    )  # values of host variables that are not constants, by symbol
     records: dict[str, Record] = Factory(dict)
-    # Of each enumeration, by its name, the numbers by theirs.
+    # For each enumeration, by name, the values of its enumerators by name.
     enumerations: Mapping[str, Mapping[str, int]] = Factory(dict)
-    includes: Mapping[str, str] = Factory(dict)  # path of everything read -> digest of its content
+    includes: Mapping[str, str] = Factory(dict)  # path of each file that was read -> digest of its content

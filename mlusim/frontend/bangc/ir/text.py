@@ -1,4 +1,4 @@
-"""The intermediate form as text, one line for each statement, every conversion and every storage shown."""
+"""The intermediate form as text, one line per statement, with every conversion and storage class."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ _INDENT = "    "
 
 
 def module_text(module: ir.TranslationUnit) -> str:
-    """Return all of *module*: its variables at file scope, then its functions."""
+    """Return a whole translation unit as text: its variables at file scope, then its functions."""
     parts = [f"{g.space or 'host'} {g.type} {g.name}" for g in module.globals.values()]
     return "\n".join([*parts, *(function_text(f) for f in module.functions.values())])
 
@@ -24,7 +24,7 @@ def function_text(function: ir.Function) -> str:
 
 
 def expression_text(node: object) -> str:
-    """Return an expression or a place."""
+    """Return an expression or a place as text."""
     return _EXPRESSIONS[type(node)](node)
 
 
@@ -37,7 +37,7 @@ def _storage(local: ir.Local) -> str:
 def _body(body: Iterable[ir.Statement], depth: int) -> Iterator[str]:
     for statement in body:
         for line in _STATEMENTS[type(statement)](statement, depth):
-            # Lines of an inner body have theirs.
+            # Lines of a nested body are indented already.
             yield line if line.startswith(_INDENT) else _INDENT * depth + line
 
 
@@ -137,7 +137,7 @@ _EXPRESSIONS: Mapping[type, Callable[[Any], str]] = {
     ),
     ir.Distance: lambda n: f"({expression_text(n.left)} - {expression_text(n.right)})",
     ir.Assign: lambda n: f"({expression_text(n.place)} = {expression_text(n.value)})",
-    # After the colon the type that it computes in.
+    # After the colon, the type of the computation.
     ir.Update: lambda n: (
         f"({expression_text(n.place)} {n.op}:{n.within} {expression_text(n.value)}{', old' if n.old else ''})"
     ),

@@ -1,8 +1,9 @@
-"""The scalar loads of a function by what waits for them, read from its statements: both engines count loads by it.
+"""Classifies the scalar loads of a function by the wait that they cause; both engines count loads by these classes.
 
-A core issues in order and waits where the data of a load is used. So what is loaded in one straight piece of code, with no
-address among it that depends on another of these loads, takes one wait together; in a loop each turn is such a piece, unless
-the compiler writes the turns out. A branch whose test depends on a load of the same turn is decided only when the data is there.
+A core issues in order and waits when the data of a load is used. So the loads in one straight piece of code
+share one wait, if no address depends on another of these loads. Each iteration of a loop is such a piece,
+unless the compiler unrolls the loop. A branch whose test depends on a load of the same iteration waits for
+the data.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,13 +15,13 @@ from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import inner_names, walk
 from mlusim.time.quantities import DECIDES, HIDDEN, WAITED
 
-WRITTEN_OUT = 300  # operations of all turns up to which a compiler writes a loop with a known number of turns out (LLVM at -O3)
-_TURN = 2  # operations of a turn beside those of the body: the address, the counter
-_CALLED = 30  # operations that a call stands for
+WRITTEN_OUT = 300  # most operations of a loop that a compiler unrolls completely (LLVM at -O3)
+_TURN = 2  # operations per iteration beside the body: the address, the counter
+_CALLED = 30  # operations counted for a call
 
 
 def waits_of(function: ir.Function) -> Mapping[int, int]:
-    """Return for each load of a number from memory in *function*, by its node's id, whether it is `HIDDEN`, `WAITED` for or `DECIDES`."""
+    """Return the class of each load of a number from memory in *function*, by node id: `HIDDEN`, `WAITED` or `DECIDES`."""
     reading = _Reading()
     reading.statements(function.body)
     reading.ends()
@@ -29,31 +30,31 @@ def waits_of(function: ir.Function) -> Mapping[int, int]:
 
 @define
 class _Value:
-    """The wait for a value: how many loads one after the other in this piece of code, and the last load of this turn."""
+    """The wait for a value: the number of dependent loads in this piece of code, and the last load in this iteration."""
 
     level: int = 0
     load: ir.Load | ir.Update | None = None
 
     def beside(self, other: "_Value") -> "_Value":
-        """Return what both wait for together."""
+        """Return the wait for both values together."""
         return _Value(max(self.level, other.level), other.load or self.load)
 
 
 @define(eq=False)
 class _Reading:
-    """A function while it is read in order; ``turn`` is the loop around, ``chained`` whether an address in it depends on a load."""
+    """The state while a function is read in order; ``turn`` is the enclosing loop, ``chained`` whether an address in it depends on a load."""
 
     marks: dict[int, int] = field(factory=dict)
     turn: ir.Loop | None = None
     chained: bool = False
     constants: dict[ir.Local, int] = field(factory=dict)
     _held: dict[ir.Local, _Value] = field(factory=dict)
-    _groups: dict[int, list[Any]] = field(factory=dict)  # of this piece of code: its loads by level
-    _turns: dict[int, Any] = field(factory=dict)  # the loop around each load
+    _groups: dict[int, list[Any]] = field(factory=dict)  # loads of this piece of code, by level
+    _turns: dict[int, Any] = field(factory=dict)  # the enclosing loop of each load
     _deciding: set[int] = field(factory=set)
 
     def ends(self) -> None:
-        """End a straight piece of code: of the loads of a level the last is waited for, the others come meanwhile."""
+        """End a straight piece of code: on each level the core waits for the last load only, during which the others arrive."""
         for loads in self._groups.values():
             for load in loads:
                 self.marks[id(load)] = HIDDEN
@@ -66,7 +67,7 @@ class _Reading:
     # -- values ------------------------------------------------------------------------------------
 
     def value(self, node: object) -> _Value:
-        """Read an expression or a place."""
+        """Read an expression or a place, and return the wait for its value."""
         if isinstance(node, ir.Load | ir.Update) and is_number_in_memory(node.place):
             address = self.value(node.place)
             if isinstance(node, ir.Update):
@@ -82,7 +83,7 @@ class _Reading:
             self._decided_by(left)
             return left.beside(self.value(node.right))
         wait = self._all(_parts(node))
-        if isinstance(node, ir.IntrinsicCall):  # it may change memory
+        if isinstance(node, ir.IntrinsicCall):  # an instruction may change memory
             self.ends()
         return wait
 
@@ -110,7 +111,7 @@ class _Reading:
         return _Value(wait.level, wait.load)
 
     def _decided_by(self, test: _Value) -> None:
-        """Note that a branch waits for *test*, if it was loaded in the same turn."""
+        """Record that a branch waits for *test*, if that was loaded in the same iteration."""
         if test.load is not None and self._turns.get(id(test.load)) is self.turn:
             self._deciding.add(id(test.load))
             if id(test.load) in self.marks:  # its piece of code has ended
@@ -146,7 +147,7 @@ class _Reading:
                 self._all(_parts(node))
 
     def _apart(self, *bodies: tuple[Any, ...]) -> None:
-        """Read *bodies*, each of which is a piece of code of its own."""
+        """Read *bodies*, each as a separate piece of code."""
         self.ends()
         for body in bodies:
             self.statements(body)
@@ -181,7 +182,7 @@ class _Reading:
 
 
 def _parts(node: Any) -> list[Any]:
-    """Return the nodes in *node*, a tuple of nodes or a node."""
+    """Return the child nodes of *node*, a tuple of nodes or a node."""
     parts = (
         node
         if node.__class__ is tuple
@@ -191,12 +192,12 @@ def _parts(node: Any) -> list[Any]:
 
 
 def is_number_in_memory(place: object) -> bool:
-    """Return whether *place* is an element of memory that holds a number, whose loads are classified."""
+    """Return whether *place* is an element of memory with a number; only loads of such places are classified."""
     return isinstance(place, ir.Element) and isinstance(place.type, t.Arithmetic)
 
 
 def _carried(nodes: list[Any]) -> Mapping[ir.Local, _Value]:
-    """Return the variables to which *nodes*, those of a loop, assign what they load: the next turn has their values."""
+    """Return the variables to which the loop *nodes* assign loaded values: the next iteration uses them."""
     carried = {}
     for node in nodes:
         if isinstance(node, ir.Assign | ir.Update) and isinstance(node.place, ir.LocalStorage):
@@ -211,7 +212,7 @@ def _carried(nodes: list[Any]) -> Mapping[ir.Local, _Value]:
 
 
 def _turns_of(node: ir.Loop, constants: Mapping[ir.Local, int]) -> int:
-    """Return how many turns a loop takes that counts from a constant to a constant; 0 where that is not known."""
+    """Return the number of iterations of a loop that counts from a constant to a constant; 0 if it is unknown."""
     test, step = node.test, node.step
     if node.late or not isinstance(test, ir.Compare) or not isinstance(step, ir.Update):
         return 0
@@ -242,7 +243,7 @@ def _plain(node: object) -> object:
 
 
 def _operations(nodes: list[Any]) -> int:
-    """Return about how many operations a compiler makes of *nodes*; indices are constants where turns are written out."""
+    """Estimate the number of operations that a compiler generates for *nodes*; indices are constants in unrolled code."""
     indices = {id(n) for node in nodes if isinstance(node, ir.Element) for n in walk(node.index)}
     count = 0
     for node in nodes:

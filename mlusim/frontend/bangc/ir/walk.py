@@ -1,4 +1,4 @@
-"""Walks over a function's form: every node, what stores and which locals change, where it falls through, which functions call themselves, which variable a pointer is computed from; and the places that ``#line`` names."""
+"""Walks over a function's form: all nodes, stores, changed locals, control flow, recursion, roots of pointers; and the locations that ``#line`` sets."""
 
 import functools
 import re
@@ -20,7 +20,7 @@ _STATEMENTS = (ir.Evaluate, ir.If, ir.Loop, ir.Switch, ir.Return)
 
 
 def parts_of(node: object) -> list[tuple[Any, ...]]:
-    """Return the bodies of a statement that is not a loop and no switch: a ``break`` in them leaves what is around it."""
+    """Return the bodies of a statement other than a loop or a switch; a ``break`` in them leaves an enclosing statement."""
     if isinstance(node, ir.If):
         return [node.then, node.other]
     if isinstance(node, ir.Block):
@@ -33,7 +33,7 @@ def parts_of(node: object) -> list[tuple[Any, ...]]:
 
 
 def falls(statements: tuple[Any, ...]) -> bool:
-    """Return whether control may come to the end of *statements*, as far as their last one tells."""
+    """Return whether control may reach the end of *statements*, judged by the last statement."""
     last = statements[-1] if statements else None
     if isinstance(last, ir.Return | ir.Goto):
         return False
@@ -51,18 +51,18 @@ def changed(nodes: Iterable[Any]) -> Mapping[ir.Local, int]:
 
 
 def acts(value: ir.Expr, *, calls: bool = True) -> bool:
-    """Return whether *value* stores something, or with *calls* may do so through a function that it calls."""
+    """Return whether *value* contains a store or, with *calls*, a call that may store."""
     kinds = (*_STORES, *_CALLS) if calls else _STORES
     return any(isinstance(node, kinds) for node in walk(value))
 
 
 def effectful(node: object) -> bool:
-    """Return whether evaluating *node* may have a side effect, so that its order among others may matter."""
+    """Return whether evaluating *node* may have a side effect, so that its order relative to others may matter."""
     return any(isinstance(n, _EFFECTS) for n in walk(node))
 
 
 def within(place: ir.Place) -> tuple[ir.Expr, ...]:
-    """Return the expressions that say where *place* is, in the order in which they are evaluated."""
+    """Return the expressions that determine the address of *place*, in order of evaluation."""
     if isinstance(place, ir.Element):
         return place.pointer, place.index
     if isinstance(place, ir.Member):
@@ -72,28 +72,28 @@ def within(place: ir.Place) -> tuple[ir.Expr, ...]:
 
 @frozen
 class MemberArray:
-    """The array *at* that an element is said to be of, a member of a record; *whole* where the element's pointer is its beginning."""
+    """The array member *at* to which an element belongs; *whole* if the element's pointer is the start of that array."""
 
     at: ir.Member
     whole: bool
 
     @property
     def words(self) -> str:
-        """How a fault names it."""
+        """Return how a fault names the array."""
         record, name = self.at.base.type, self.at.name.partition(t.MARK)[0]
         named = isinstance(record, t.Record) and "(" not in record.name and not record.closure
         return f"the member {name} of {record.name}" if named else f"the member {name}"  # type: ignore[union-attr]
 
     @property
     def open(self) -> bool:
-        """Return whether it may stand for an array of any length: the last member, declared with one element or none."""
+        """True if it may stand for an array of any length: the last member, with one element or none."""
         record, kind = self.at.base.type, self.at.type
         last = isinstance(record, t.Record) and record.fields[-1] is self.at.field
         return last and isinstance(kind, t.Array) and kind.count <= 1
 
 
 def member_array(at: ir.Element) -> MemberArray | None:
-    """Return the member of a record that *at* is an element of, through arrays of arrays; None where only a pointer says so."""
+    """Return the array member of a record to which the element *at* belongs, also through nested arrays; None if only a pointer leads to it."""
     pointer, whole = at.pointer, True
     while isinstance(pointer, ir.AddressOf):
         array = pointer.place
@@ -107,7 +107,7 @@ def member_array(at: ir.Element) -> MemberArray | None:
 
 
 def casts(nodes: Iterable[Any]) -> Mapping[tuple[ir.Local, t.Type], int]:
-    """Return how many of *nodes* cast each local to a pointer to each type."""
+    """Return how many of *nodes* cast each local to each pointer type."""
     return Counter(
         (n.value.place.local, n.type.to)
         for n in nodes
@@ -119,14 +119,14 @@ def casts(nodes: Iterable[Any]) -> Mapping[tuple[ir.Local, t.Type], int]:
 
 
 def is_branch(test: Any) -> bool:
-    """Return whether the outcome of *test* counts by itself: that of a constant is known, that of ``&&`` and ``||`` is its operands'."""
+    """Return whether coverage counts the outcome of *test*: a constant has a known outcome, and ``&&`` and ``||`` are counted by operand."""
     while isinstance(test, ir.Convert) or (isinstance(test, ir.Unary) and test.op == "!"):
         test = test.value
     return not isinstance(test, ir.Const | ir.Logical)
 
 
 def branches(body: tuple[Any, ...]) -> Iterator[ir.Span]:
-    """Yield the places of the tests in *body*: of if, loops and ``?:``, and the operands of ``&&`` and ``||``."""
+    """Yield the locations of the tests in *body*: of if, loops and ``?:``, and the operands of ``&&`` and ``||``."""
     for node in walk(body):
         tests: tuple[Any, ...] = ()
         if isinstance(node, ir.If | ir.Loop | ir.Conditional):
@@ -139,24 +139,24 @@ def branches(body: tuple[Any, ...]) -> Iterator[ir.Span]:
 
 
 def is_counted(node: object) -> bool:
-    """Return whether coverage counts the statement *node*; what jumps has nothing to count but the test before it."""
+    """Return whether coverage counts the statement *node*; jumps are not counted, only the tests before them."""
     return isinstance(node, _STATEMENTS) or (isinstance(node, ir.Declare) and node.value is not None)
 
 
 def steps(body: tuple[Any, ...]) -> Iterator[ir.Span]:
-    """Yield the places of the statements in *body* that coverage counts."""
+    """Yield the locations of the statements in *body* that coverage counts."""
     return (node.span for node in walk(body) if is_counted(node))
 
 
 def walk(node: Any) -> list[Any]:
-    """Return *node* and every statement, expression and place in it."""
+    """Return *node* and every statement, expression and place below it."""
     nodes: list[Any] = []
     _collect(node, nodes)
     return nodes
 
 
 def _collect(node: Any, nodes: list[Any]) -> None:
-    # Not isinstance: a Span is a tuple, too, and has no nodes in it. The walk is over every node of every file.
+    # Not isinstance: a Span is a tuple too, but contains no nodes. This walk visits every node of every file.
     if node.__class__ is tuple:
         for part in node:
             _collect(part, nodes)
@@ -170,8 +170,8 @@ def _collect(node: Any, nodes: list[Any]) -> None:
 
 @functools.cache
 def inner_names(kind: type) -> tuple[str, ...] | None:
-    """Return the attributes of a node in which there may be nodes; None for what is not a node."""
-    # They are shared between nodes, and records refer to themselves.
+    """Return the attributes of a node that may contain nodes; None if *kind* is not a node class."""
+    # Types and variables are shared between nodes, and records may refer to themselves.
     types_and_names = (ir.Local, ir.Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
     if not attrs.has(kind) or issubclass(kind, types_and_names):
         return None
@@ -182,14 +182,14 @@ def inner_names(kind: type) -> tuple[str, ...] | None:
     )
 
 
-# Functions that call themselves: which they are, and how deep their calls may be nested on a core.
+# Recursive functions, and the limit of the depth of their calls on a core.
 
 DEEP = 4096
-"""Calls of such functions that may be nested; a further one is a fault (the device's own limit is unknown)."""
+"""Limit of nested calls of recursive functions; a further call is a fault (the device's limit is unknown)."""
 
 
 def circles(calls: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """Return the functions that call themselves, directly or through others; *calls* has what each function calls."""
+    """Return the functions that call themselves, directly or indirectly; *calls* has the callees of each function."""
     recursive = set()
     for symbol, called_here in calls.items():
         seen: set[str] = set()
@@ -214,9 +214,9 @@ _PLACED = (
 
 @frozen(eq=False)
 class Root:
-    """The variable that a pointer is computed from: a local or a member of it, or an array at file scope.
+    """The variable from which a pointer is computed: a local or a member of it, or an array at file scope.
 
-    With ``plain`` nothing was added on the way, so that it is the same pointer by another name.
+    With ``plain`` no offset was added, so the pointer equals the variable.
     """
 
     local: ir.Local | None = None
@@ -225,17 +225,17 @@ class Root:
     plain: bool = True
 
     def of(self, *names: str) -> "Root":
-        """Return the root of a member."""
+        """Return the root for the member *names* of this root."""
         return attrs.evolve(self, path=(*self.path, *names))
 
     def moved(self) -> "Root":
-        """Return the root of a pointer that is no longer the variable itself."""
+        """Return the root of a pointer that differs from the variable by an offset."""
         return attrs.evolve(self, plain=False)
 
 
 @define(eq=False)
 class FunctionUses:
-    """The uses in a function, by line: instructions, pointers to elements that are accessed, calls; and what its locals are given."""
+    """Indexes a function by line: its instructions, the pointers of accessed elements and its calls; and the values assigned to its locals."""
 
     function: ir.Function
     rows: dict[tuple[int, str], list[ir.IntrinsicCall]] = field(factory=dict)
@@ -245,11 +245,12 @@ class FunctionUses:
 
 
 def uses_of(function: ir.Function) -> FunctionUses:
-    """Read the uses of pointers in *function* once."""
+    """Return the index of *function*, from one pass over its nodes."""
     uses = FunctionUses(function)
     for statement in function.body:
         for node, line in _with_lines(statement, statement.span.line):
-            # A call that is spread over lines is announced by the machine at its first or at its statement's.
+            # The machine announces a call that spans lines at its own first line or at the first line of its
+            # statement.
             lines = dict.fromkeys((line, node.span.line)) if hasattr(node, "span") else {line: None}
             for at in lines:
                 if isinstance(node, ir.IntrinsicCall):
@@ -266,7 +267,7 @@ def uses_of(function: ir.Function) -> FunctionUses:
 
 
 def _with_lines(node: Any, line: int) -> Iterator[tuple[Any, int]]:
-    """Yield *node* and all that is in it, each with the line of its statement."""
+    """Yield *node* and all nodes in it, each with the line of its statement."""
     if isinstance(node, tuple):
         for part in node:
             yield from _with_lines(part, line)
@@ -280,7 +281,7 @@ def _with_lines(node: Any, line: int) -> Iterator[tuple[Any, int]]:
 
 
 def roots(node: ir.Expr) -> list[Root]:
-    """Return the variables that a pointer is computed from: several where a condition chooses, an empty list where they are unknown."""
+    """Return the variables from which a pointer is computed: several for a conditional expression, none if unknown."""
     match node:
         case ir.Convert():
             return roots(node.value)
@@ -301,7 +302,7 @@ def roots(node: ir.Expr) -> list[Root]:
 
 
 def address_roots(place: ir.Place) -> list[Root]:
-    """Return the variables that the address of *place* is computed from."""
+    """Return the variables from which the address of *place* is computed."""
     match place:
         case ir.LocalStorage():
             return [Root(place.local)]
@@ -318,7 +319,7 @@ def address_roots(place: ir.Place) -> list[Root]:
 
 
 def _stored(place: ir.Place) -> list[Root]:
-    """Return the variable or the member that holds a pointer; a reference is what it refers to."""
+    """Return the variable or member that holds a pointer; for a reference its referent."""
     if isinstance(place, ir.Element):
         pointer = place.pointer
         refers = isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.LocalStorage)
@@ -326,11 +327,11 @@ def _stored(place: ir.Place) -> list[Root]:
     return address_roots(place)
 
 
-# Pointers to variables on the stack that outlive them: out of the function, or out of the block.
+# Pointers that outlive variables on the stack: returned from the function, or used after the block.
 
 
 class Outlived(NamedTuple):
-    """A variable on the stack to which a pointer leads after its end: its name, its place, that of the pointer's use, and what that is."""
+    """A stack variable that a pointer outlives: its name, its location, the location of the pointer's use, and a description."""
 
     name: str
     declared: ir.Span
@@ -339,9 +340,10 @@ class Outlived(NamedTuple):
 
 
 def outlived(function: ir.Function) -> Iterator[Outlived]:
-    """Yield the variables on the stack of *function* to which it returns a pointer, or uses one behind their block.
+    """Yield the stack variables of *function* to which it returns a pointer, or whose pointer is used after their block.
 
-    Behind a block that is where the last assignment before its end may lead to such a variable.
+    A use after the block counts if the last assignment to the pointer may give the address of such a
+    variable.
     """
     uses, nodes = uses_of(function), walk(function.body)
     for node in nodes:
@@ -358,7 +360,7 @@ def outlived(function: ir.Function) -> Iterator[Outlived]:
 def _behind_block(
     pointer: ir.Local, value: ir.Expr, uses: FunctionUses, nodes: Sequence[Any]
 ) -> Iterator[Outlived]:
-    """Yield the variable to which *pointer* leads by *value*, if what comes first behind the block of that variable is a use of it."""
+    """Yield the variable to which *value* lets *pointer* point, if the first access of the pointer after the variable's block is a load."""
     for local in _on_stack(value, uses, set()):
         if local.block is None or pointer.block == local.block:
             continue
@@ -375,7 +377,7 @@ def _behind_block(
 
 
 def _on_stack(value: ir.Expr, uses: FunctionUses, seen: set[ir.Local]) -> Iterator[ir.Local]:
-    """Yield the variables on the stack to which the pointer *value* may lead, through pointer variables of the function."""
+    """Yield the stack variables to which the pointer *value* may point, also through pointer variables of the function."""
     for root in roots(value):
         local = root.local
         if local is None or local in seen or local.parameter or root.path:
@@ -390,7 +392,7 @@ def _on_stack(value: ir.Expr, uses: FunctionUses, seen: set[ir.Local]) -> Iterat
 
 
 def _takes_address(value: ir.Expr, local: ir.Local) -> bool:
-    """Return whether *value* has ``&v`` of the variable *local*, which the sources name and put in no memory of the chip."""
+    """Return whether *value* contains ``&v`` of *local*, a variable that is named in the source and not in on-chip memory."""
     if not local.source_name or (local.space and not local.stack):
         return False
     addresses = (node.place for node in walk(value) if isinstance(node, ir.AddressOf))
@@ -401,9 +403,9 @@ _DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)[ \t]+"((?:[^"\\\n]|
 
 
 def name_lines(form: TranslationUnit, texts: Mapping[str, str]) -> None:
-    """Change the places in *form* to what the ``#line`` directives of *texts*, by path, say; a column stays.
+    """Replace the locations in *form* by those that the ``#line`` directives in *texts* (by path) set; columns stay.
 
-    The lowering itself reads texts where they are, so that this comes last.
+    This is the last step, because the lowering needs the real locations.
     """
     tables = {path: table for path, text in texts.items() if (table := _table(text))}
     if not tables:
@@ -423,7 +425,7 @@ def name_lines(form: TranslationUnit, texts: Mapping[str, str]) -> None:
 
 
 def _table(text: str) -> list[tuple[int, int, str]]:
-    """Return the directives: where each is written, and the line and the file that it names for the next line."""
+    """Return the directives of a text: the line of each, and the line number and file that it sets for the next line."""
     return [
         (
             text.count("\n", 0, directive.start()) + 1,
@@ -435,7 +437,7 @@ def _table(text: str) -> list[tuple[int, int, str]]:
 
 
 def _spans(form: TranslationUnit) -> Iterator[tuple[Any, str, Span]]:
-    """Yield each place that an object of *form* holds, once, with the object and the name of its field."""
+    """Yield each location in an object of *form* once, with the object and the name of its field."""
     seen: set[int] = set()
     waiting: list[Any] = [form.functions, form.globals, form.initialisers]
     fields: dict[type, tuple[str, ...]] = {}
