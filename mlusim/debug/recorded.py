@@ -31,13 +31,13 @@ else:
 FORMAT, FIRST_FORMAT = "mlusim debug 2", "mlusim debug 1"
 MEMBER = "record"
 MAKES = "the command `record` makes them"
-LARGEST = 64 << 20  # bytes of the facts: they hold the text of a script
+LARGEST = 64 << 20  # bytes of the facts, which contain the text of a script
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 @frozen
 class OperatorFacts:
-    """A call of an operator; its inputs are arrays beside the facts."""
+    """A call of an operator; its inputs are stored as arrays."""
 
     operator: str
     params: Mapping[str, Any]
@@ -48,7 +48,7 @@ class OperatorFacts:
     checks: tuple[str, ...]
 
     def check(self) -> None:
-        """Raise `UsageError` for a name that there is not."""
+        """Raise `UsageError` for an unknown operator, board, checker or effects."""
         registry.find_operator(self.operator)
         find_board(self.board)
         _check_run(self.checks, self.effects, AUTO)
@@ -56,7 +56,7 @@ class OperatorFacts:
 
 @frozen
 class ScriptFacts:
-    """A script, with the text of what it imports from its own folder."""
+    """A script, with the texts of the modules that it imports from its own folder."""
 
     name: str
     source: str
@@ -65,24 +65,24 @@ class ScriptFacts:
     checks: tuple[str, ...]
 
     def check(self) -> None:
-        """Raise `UsageError` for a name that there is not, or that leads out of the folder of the script."""
-        # A checker of a package may be installed where the recording was made, and not here.
+        """Raise `UsageError` for an unknown checker, or for a path outside of the script's folder."""
+        # The recording machine may have a package with a checker that is not installed here.
         observers_of(self.checks)
         for name in (self.name, *self.beside):
-            # A name with a backslash leads out of the folder on Windows only, and is refused everywhere.
+            # A backslash is a separator only on Windows, but is refused everywhere.
             parts = name.replace("\\", "/").split("/")
             if not name or "\0" in name or name.startswith("/") or ".." in parts or len(name) > 1000:
                 raise UsageError(f"it would write {shown(name)[:80]!r}, which lies outside its folder")
 
     @property
     def sources(self) -> dict[str, str]:
-        """Every text by its path, the script's own first."""
+        """Every text by its path, the script's first."""
         return {self.name.rpartition("/")[2]: self.source, **self.beside}
 
 
 @frozen
 class ExpectationFacts:
-    """The expectation of the *outputs*, which has the arrays beside the facts by name, and the largest errors that it accepts."""
+    """The expected *outputs*, as names of stored arrays, and the largest accepted errors."""
 
     name: str
     outputs: Mapping[str, str]
@@ -93,9 +93,9 @@ class ExpectationFacts:
 
 @frozen
 class AskedFacts:
-    """A call that is *asked* of BANG C sources, or their ``main``; the arrays that go in are beside the facts.
+    """A call that is *asked* of BANG C sources, or their ``main``; its input arrays are stored.
 
-    Files are named by their paths from *folder*; *digests* are of each that was read for them.
+    Files are named by their paths relative to *folder*; *digests* has one for each file that was read.
     """
 
     kind: str
@@ -105,7 +105,7 @@ class AskedFacts:
     expectation: ExpectationFacts | None = None
 
     def check(self) -> None:
-        """Raise `UsageError` for a name that there is not, `TypeError` where no sources are named."""
+        """Raise `UsageError` for an unknown name, `TypeError` if there are no sources."""
         asked = self.asked
         find_board(asked.board)
         words = (self.folder, *asked.program, *self.digests, *asked.include)
@@ -122,7 +122,7 @@ class AskedFacts:
 
 
 def _renewed(program: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the facts of sources in a recording of the first format, which had the parts of what is asked beside each other."""
+    """Convert the facts of sources in the first format of recordings, which had the members of a request side by side."""
     sources = program.get("sources")
     if not isinstance(sources, Mapping):
         return program
@@ -130,7 +130,7 @@ def _renewed(program: Mapping[str, Any]) -> Mapping[str, Any]:
     asked |= {name: sources.get(name) for name in ("include", "define", "board")}
     asked |= {name: program[name] for name in asked.keys() & program.keys()}
     asked |= {"program": sources.get("paths"), "kind": program.get("type", BLOCK.name)}
-    # The words of a main had the name of a kernel's arguments.
+    # In that format, the words of a main were called arguments.
     if program.get("kind") == "main":
         asked |= {"words": program.get("arguments"), "arguments": {}}
     around = {name: sources.get(name) for name in ("folder", "digests")}
@@ -138,7 +138,7 @@ def _renewed(program: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_run(checks: tuple[str, ...], effects: str, engine: str) -> None:
-    """Raise `UsageError` for a checker, effects or an engine that there are not."""
+    """Raise `UsageError` for an unknown checker, effects or engine."""
     observers_of(checks)
     engine_of(engine)
     if effects not in EFFECTS:
@@ -156,7 +156,7 @@ KINDS: Mapping[str, type[ProgramFacts]] = {
 
 @frozen
 class WatchFacts:
-    """Bytes of a memory that are watched."""
+    """The bytes of a memory that a watchpoint watches."""
 
     space: str
     low: int
@@ -169,7 +169,7 @@ class WatchFacts:
     reads: bool
 
     def check(self) -> None:
-        """Raise `UsageError` for a memory or a type that there is not, or for no bytes."""
+        """Raise `UsageError` for an unknown memory or type, or for an empty range."""
         if self.space not in {space.name for space in SPACES} or not 0 <= self.low < self.high:
             raise UsageError(f"it watches {self.space!r:.20} [{self.low}, {self.high}), which is nowhere")
         if self.dtype is not None:
@@ -178,7 +178,7 @@ class WatchFacts:
 
 @frozen
 class BreakpointFacts:
-    """A breakpoint: the words that `break` needs to set it, and its conditions."""
+    """A breakpoint: the words for `break`, and its conditions."""
 
     words: str
     enabled: bool
@@ -191,7 +191,7 @@ class BreakpointFacts:
 
 @frozen
 class RecordingFacts:
-    """Everything but the arrays: the program, the place, the breakpoints, hashes to compare with."""
+    """Everything but the arrays: the program, the position, the breakpoints, and hashes for comparison."""
 
     format: str
     program: Mapping[str, Any]
@@ -204,11 +204,11 @@ class RecordingFacts:
 
 
 def facts_in(name: str) -> tuple[RecordingFacts, ProgramFacts, Arrays]:
-    """Return the recording *name*: its facts, its program, and the arrays that they name; nothing else is unpacked.
+    """Return the facts of the recording *name*, its program, and the arrays that they name; other arrays are not unpacked.
 
-    Raises `UsageError` for anything that is not a recording.
+    Raises `UsageError` if the file is not a recording.
     """
-    # Only the arrays that the facts name are read, so that a file cannot fill the memory with others.
+    # Only the arrays named in the facts are read, so that a file cannot fill the memory with others.
     with open_arrays(name, f"it is not a recording of the debugger; {MAKES}", "recording", MAKES) as stored:
         if MEMBER not in stored.members:
             raise UsageError(f"{name} is not a recording of the debugger; {MAKES}")
@@ -223,7 +223,7 @@ def facts_in(name: str) -> tuple[RecordingFacts, ProgramFacts, Arrays]:
 
 
 def _named_facts(name: str, text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
-    """Return the facts in *text*; an error, as for an operator that is not installed, begins with the file's name."""
+    """Parse the facts in *text*; an error, as for an operator that is not installed, begins with the file's name."""
     try:
         return _facts(text)
     except UsageError as error:
@@ -238,7 +238,7 @@ def _facts(text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
         kind = f"{document.get('format')!r:.40}"
         raise UsageError(f"a recording of the kind {kind}; this program reads {FORMAT!r}")
     facts: RecordingFacts = typed(RecordingFacts, document, "it", frozenset({"watch", "arrays"}))
-    # An unknown kind is read as a script, whose missing fields are then named in the error.
+    # An unknown kind is parsed as a script, whose missing fields the error then names.
     schema = KINDS.get(str(facts.program.get("kind")), ScriptFacts)
     named = _renewed(facts.program) if facts.format == FIRST_FORMAT else facts.program
     program: ProgramFacts = typed(schema, named, "its program", frozenset({"expectation"}))
@@ -263,7 +263,7 @@ def _array(stored: ArrayFile, key: str, dtype: str, shape: tuple[int, ...]) -> n
     if key not in stored.members:
         raise TypeError(f"it lacks the array {key}")
     kind = np.dtype(dtype)
-    # An array of objects would treat bytes of the file as pointers; a type without bytes has no size to check.
+    # An array of objects would treat bytes of the file as pointers; a type of size 0 has no size to check.
     if kind.hasobject or kind.itemsize == 0 or any(extent < 0 for extent in shape):
         raise TypeError(f"the array {key} is of the type {dtype} and the shape {list(shape)}")
     raw = stored.read(key)

@@ -1,4 +1,4 @@
-"""The BANG C sources that a recording names, found again; and the program that they are."""
+"""Finding the BANG C sources that a recording names, and the program in them."""
 
 import os
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from mlusim.programs.native_program import HostProgram
 
 @frozen
 class FoundSources:
-    """A call as it is *asked* of sources where they were found: ``files`` by the names of the facts, and those that have ``changed``."""
+    """The call that is *asked* of the sources at their present paths: ``files`` by their names in the facts, and which ones have ``changed``."""
 
     asked: AskedCall
     files: Mapping[str, str]
@@ -27,20 +27,20 @@ class FoundSources:
 
 
 def source_program(facts: AskedFacts, arrays: Arrays, recording: str) -> KernelCall | HostProgram:
-    """Return the call or the ``main`` that the file *recording* names, with the *arrays* that go in.
+    """Return the call or the ``main`` in the file *recording*, with the input *arrays*.
 
-    Raises `UsageError` for sources that are missing.
+    Raises `UsageError` if sources are missing.
     """
     asked = found_sources(facts, recording).asked
     if facts.kind == "main":
         return HostProgram(asked)
-    # The others are what outputs are compared with.
+    # The other arrays are the expected outputs.
     given = {key: array for key, array in arrays.items() if key in asked.arguments}
     return KernelCall(asked, given, expectation=_expectation(facts.expectation, arrays))
 
 
 def _expectation(facts: ExpectationFacts | None, arrays: Arrays) -> Expectation | None:
-    """Return the expectation that a recording has, with its arrays."""
+    """Return the expected outputs in a recording, with their arrays."""
     if facts is None:
         return None
     given = {name: arrays[key.removeprefix("input.")] for name, key in facts.outputs.items()}
@@ -48,9 +48,9 @@ def _expectation(facts: ExpectationFacts | None, arrays: Arrays) -> Expectation 
 
 
 def found_sources(facts: AskedFacts, recording: str) -> FoundSources:
-    """Return the sources that the file *recording* names: from their old folder, beside the recording, or from the current folder.
+    """Find the sources that the file *recording* names: in their old folder, beside the recording, or in the current folder.
 
-    Raises `UsageError` with the names of those that are in none of the three.
+    Raises `UsageError` with the names of the files that are in none of these.
     """
     folders = (Path(facts.folder), Path(recording).absolute().parent, Path.cwd())
     tried = [_looked_up(facts, folder) for folder in folders]
@@ -68,13 +68,13 @@ def found_sources(facts: AskedFacts, recording: str) -> FoundSources:
         facts.asked,
         program=tuple(best[name] for name in facts.asked.program),
         include=tuple(_directory(facts, folder, name) for name in facts.asked.include),
-        criterion=USUAL_CRITERION,  # a file names no function that would be imported
+        criterion=USUAL_CRITERION,  # a function named by the file would be imported
     )
     return FoundSources(asked, best, _changed(facts, best))
 
 
 def _places(facts: AskedFacts, folder: Path, name: str) -> tuple[str, str]:
-    """Return the path of *name* if the sources are in *folder*, and its old path: a file that several sources share may not have moved."""
+    """Return the path of *name* if the sources are in *folder*, and its old path: a shared file may not have moved with the sources."""
     return os.path.normpath(folder / name), os.path.normpath(Path(facts.folder) / name)
 
 

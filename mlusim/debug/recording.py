@@ -1,9 +1,9 @@
-"""Recordings: a file from which another machine can stand at the same place of the same program.
+"""Recordings: files with which another machine can go to the same position of the same program.
 
-It holds the program (an operator's call with its arrays, a script's text, or names and digests of BANG C
-sources with the call), the place, the breakpoints, and a hash of the machine's bytes there, so that the other machine can say whether it stands
-in the same state.  Nothing in it is unpickled, and none of its code runs before a person has said so: a script
-or a source is refused, a condition switched off, until the recording is trusted.
+A recording has the program (an operator's call with its arrays, a script's text, or names and digests of BANG C
+sources with the call), the position, the breakpoints, and a hash of the machine's bytes there, by which the other
+machine can tell whether it is in the same state.  Nothing in it is unpickled, and no code of it runs without the
+user's consent: until the recording is trusted, a script or a source is refused, and a condition is disabled.
 """
 
 import hashlib
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 else:
     registry, runner = lazy("mlusim.operators.registry", "mlusim.operators.runner")
 
-NEARBY = 32  # lines to search beyond those of a recording before giving up on its place
+NEARBY = 32  # lines after the recorded one that are searched for the recorded state
 
 
 @frozen(eq=False)
 class Recording:
-    """A recording that was read: its facts, the call or the script that it holds, and whether its code may run."""
+    """A recording that was read: its facts, its call or script, and whether its code may run."""
 
     name: str
     facts: RecordingFacts
@@ -68,7 +68,7 @@ class Recording:
     def code(self) -> dict[str, str]:
         """The texts that a replay would execute, by file; none for a call of an installed operator.
 
-        Raises `UsageError` for sources that it names and that are missing.
+        Raises `UsageError` if sources that it names are missing.
         """
         stored = self.stored
         if isinstance(stored, OperatorFacts):
@@ -88,19 +88,19 @@ class Recording:
 
 
 def _command(stored: AskedFacts) -> dict[str, str]:
-    """Return the definitions and arguments of a call as texts by name: a definition is code, too."""
+    """Return the macro definitions and the arguments of a call as texts: a definition is code, too."""
     defines = [name if value is None else f"{name}={value}" for name, value in stored.asked.define.items()]
     found = {"definitions": "\n".join(defines), "arguments": "\n".join(stored.words)}
     return {name: text for name, text in found.items() if text}
 
 
 def of_sources() -> Any:
-    """Return the finder of BANG C sources; by name, so that the front end is loaded only for a recording that has some."""
+    """Return the module that finds BANG C sources; imported by name, so that the front end is loaded only for recordings with sources."""
     return importlib.import_module("mlusim.debug.recorded_sources")
 
 
 def untrusted(recording: Recording) -> str:
-    """Return the refusal of a recording whose script or sources have not been allowed to run."""
+    """Return the refusal of a recording whose script or sources the user has not allowed to run."""
     names = ", ".join(shown(name) for name in recording.code)
     what = "holds a script" if isinstance(recording.stored, ScriptFacts) else "names BANG C sources"
     return (
@@ -113,7 +113,7 @@ def untrusted(recording: Recording) -> str:
 
 
 def program_in(recording: Recording) -> "Program":
-    """Return the program that a recording debugs.  Raises `UsageError` for code that may not run, and for sources that are missing."""
+    """Return the program of a recording.  Raises `UsageError` for code that is not trusted, and for missing sources."""
     stored = recording.stored
     if not isinstance(stored, OperatorFacts) and not recording.trusted:
         raise UsageError(untrusted(recording))
@@ -136,7 +136,7 @@ def program_in(recording: Recording) -> "Program":
 
 
 def _stored_script(facts: ScriptFacts) -> "Program":
-    """Return the script in a folder of its own, which is deleted with the program."""
+    """Write the script to a new folder, which is deleted with the program."""
     folder = Path(tempfile.mkdtemp(prefix="mlusim-replay-"))
     sources = facts.sources
     program = ScriptProgram(str(folder / next(iter(sources))), facts.arguments, facts.checks)
@@ -156,9 +156,9 @@ def _stored_script(facts: ScriptFacts) -> "Program":
 
 
 def save(session: "DebugSession", name: str) -> int:
-    """Write the session's program, place and breakpoints to the file *name*; return its size in bytes.
+    """Write the session's program, position and breakpoints to the file *name*; return its size in bytes.
 
-    Raises `UsageError` for a program that is a function of this process, or a command.
+    Raises `UsageError` for a program that is a function in this process, or a native command.
     """
     program, arrays = _facts_of(session.program)
     session.leave_interrupt()
@@ -173,7 +173,7 @@ def save(session: "DebugSession", name: str) -> int:
         {} if "digests" in program else _sources(session),  # the facts of BANG C have a digest of each source
         {key: (array.dtype.name, array.shape) for key, array in arrays.items()},
     )
-    # As bytes, with type and shape in the facts: an .npy file has no name for bfloat16.
+    # As bytes, with type and shape in the facts, since an .npy file cannot store bfloat16.
     stored = {key: np.ascontiguousarray(array).reshape(-1).view(np.uint8) for key, array in arrays.items()}
     text = np.frombuffer(json.dumps(asdict(facts), default=_plain).encode(), np.uint8)
     write(name, lambda file: np.savez_compressed(file, **dict[str, Any]({MEMBER: text} | stored)), keep=True)
@@ -181,7 +181,7 @@ def save(session: "DebugSession", name: str) -> int:
 
 
 def _plain(value: object) -> Any:
-    """Return a number of NumPy as Python's own."""
+    """Convert a NumPy scalar to a Python number."""
     if isinstance(value, np.generic):
         return value.item()
     raise UsageError(f"{value!r} is a parameter that cannot be written to a file")
@@ -213,15 +213,15 @@ def _watch_facts(location: Watchpoint) -> WatchFacts:
 
 
 def _words(point: Breakpoint) -> str:
-    """Return the words that `break` needs to set the same breakpoint in another session."""
+    """Return the words with which `break` sets the same breakpoint in another session."""
     if isinstance(point.location, LineLocation):
-        # By the name alone: the file lies in another folder on the machine that replays.
+        # Only the name: the file is in another folder on the replaying machine.
         return f"{Path(point.location.file).name}:{point.location.line}"
     return point.words
 
 
 def _sources(session: "DebugSession") -> dict[str, str]:
-    """Return a hash of each source file that a kernel of the program reaches, by the end of its path."""
+    """Return a hash of each source file that a kernel of the program reaches, by the last two parts of its path."""
     files = {f.code.co_filename for recorded in session.launches for f in recorded.functions}
     return {
         "/".join(Path(file).parts[-2:]): hashlib.sha256(Path(file).read_bytes()).hexdigest()
@@ -234,20 +234,20 @@ def _sources(session: "DebugSession") -> dict[str, str]:
 
 
 def load(name: str, *, trust: bool = False) -> Recording:
-    """Read the recording *name*; raises `UsageError` for what is none.  Nothing of it is run or written.
+    """Read the recording *name*; raises `UsageError` if it is none.  Nothing in it is run or written.
 
-    With *trust* its code may run: the script that it holds, the conditions of its breakpoints.
+    With *trust* its code may run: its script, and the conditions of its breakpoints.
     """
     facts, program, arrays = facts_in(name)
     return Recording(name, facts, program, arrays, trust)
 
 
 def stand(session: "DebugSession", recording: Recording) -> list[str]:
-    """Bring a fresh session to the place of *recording*; return a sentence for each difference from it."""
+    """Bring a new session to the position of *recording*; return a sentence for each difference from the recording."""
     facts = recording.facts
     launch, moment, lines = facts.position
     position = Position(launch, moment, lines)
-    # A launch exists once the program has come to it: those before it have to run first.
+    # A launch exists once the program has begun it, so that earlier ones have to run first.
     while len(session.launches) < launch and not session.ended:
         session.forward()
     if position.at_end and launch == len(session.launches):
@@ -273,18 +273,18 @@ def stand(session: "DebugSession", recording: Recording) -> list[str]:
 
 
 def _go(session: "DebugSession", position: Position) -> None:
-    """Travel to *position*, or to its moment if that has fewer lines."""
+    """Go to *position*, or, if it has fewer lines, to its moment."""
     try:
         session.travel(position)
     except UsageError:
-        # If the position has no lines, the moment itself is missing, so there is no nearer place to try.
+        # A position without lines has no earlier place to try.
         if not position.lines:
             raise
         session.travel(Position(position.launch, position.moment))
 
 
 def _settle(session: "DebugSession", lines: int, digest: str) -> None:
-    """Find the state *digest* at lines near by: another version of Python may count lines differently."""
+    """Search the state *digest* at lines nearby, since another version of Python may count lines differently."""
     here = session.position
     if not lines or session.digest() == digest:
         return
@@ -298,7 +298,7 @@ def _settle(session: "DebugSession", lines: int, digest: str) -> None:
 
 
 def _restore(session: "DebugSession", recording: Recording) -> list[str]:
-    """Set the breakpoints; conditions are code, and stay switched off where the recording is not trusted."""
+    """Set the breakpoints; conditions are code, so that their breakpoints are disabled if the recording is not trusted."""
     notes = []
     for facts in recording.facts.breakpoints:
         words = shown(facts.words)
@@ -312,7 +312,7 @@ def _restore(session: "DebugSession", recording: Recording) -> list[str]:
         point = Breakpoint(session.numbered, location, facts.temporary, facts.enabled, facts.task)
         point.words, point.ignore, point.condition, point.test = words, facts.ignore, facts.condition, test
         session.breakpoints[point.number] = point
-        # Disabled, not left out: the user sees what the sender waited for, and decides.
+        # Disabled, not left out, so that the user sees the sender's condition, and decides.
         if test is not None and point.enabled and not recording.trusted:
             point.enabled = False
             notes.append(

@@ -1,8 +1,8 @@
-"""`DebugSession`: a program under the debugger.  It prints nothing and asks nothing.
+"""`DebugSession`: a program under the debugger.  It neither prints nor asks questions.
 
-The program itself runs once, launch by launch, unwatched.  What the user sees of a kernel is a run:
-the launch run again from its beginning, on copies of its tensors, to exactly the position asked for.
-So going back is the same as going forward, and costs no more than running there.
+The program itself runs once, launch by launch, unobserved.  What the user sees of a kernel is another run of
+the launch from its beginning, on copies of its tensors, to exactly the requested position.
+Going back is therefore the same as going forward, and costs no more than running there.
 """
 
 import hashlib
@@ -51,11 +51,11 @@ PROGRAM_ENDED = "the program has ended; `run` begins again, `reverse-continue` g
 
 
 class DebugSession:
-    """Debugs *program*: a `Program`, or a function that takes observers and hands them to its launches.
+    """Debugs *program*: a `Program`, or a function that passes given observers to its launches.
 
-    After construction the program stands at its first launch.  *history* bounds the bytes of tensors
-    that are kept of earlier launches; *arrays* are NumPy arrays that `diff` knows by name.
-    ``stop`` is why and where it stands, ``breakpoints`` are the user's by number.
+    After construction the program is at its first launch.  *history* limits the bytes of tensors
+    that are stored for earlier launches; *arrays* are NumPy arrays that `diff` finds by name.
+    ``stop`` is the reason and the position of the current stop, ``breakpoints`` are the user's, by number.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class DebugSession:
         if self.ended:
             self._settle()
 
-    # -- what is known without running anything -----------------------------------------------------
+    # -- facts that need no run ---------------------------------------------------------------------
 
     def arrays(self) -> dict[str, Any]:
         """Return the host's arrays by name."""
@@ -92,7 +92,7 @@ class DebugSession:
 
     @property
     def ended(self) -> bool:
-        """True if the program has come to its end; its launches can still be visited."""
+        """True if the program has ended; its launches can still be visited."""
         return self.host.state == ENDED
 
     @property
@@ -103,7 +103,7 @@ class DebugSession:
 
     @property
     def at_host(self) -> bool:
-        """True if it has stopped inside the program's own run of a launch, at a fault or an interrupt."""
+        """True if the session is paused inside the program's own run of a launch, at a fault or an interrupt."""
         return self.host.state in (FAILED, INTERRUPTED) and self._run is None and self.stop.position.at_end
 
     @property
@@ -113,19 +113,19 @@ class DebugSession:
 
     @property
     def every_function(self) -> list[UserFunction]:
-        """The same, and what other kernels of the program can reach."""
+        """The functions that any kernel of the program can reach."""
         return self._with_others(lambda _file, _name: True)
 
     def functions_in(self, file: str) -> list[UserFunction]:
-        """The same, and what other kernels of the program can reach in files called *file*."""
+        """Return the functions that the launch's kernel can reach, and those of other kernels in files called *file*."""
         return self._with_others(lambda path, _name: ends_with(path, file))
 
     def functions_named(self, name: str) -> list[UserFunction]:
-        """The same, and what other kernels of the program can reach by *name*; that of a template is that of each instantiation."""
+        """Return the functions that the launch's kernel can reach, and those of other kernels called *name*; a template's name stands for all instantiations."""
         return self._with_others(lambda _path, one: name in (one, one.partition("<")[0]))
 
     def _with_others(self, wanted: Callable[[str, str], bool]) -> list[UserFunction]:
-        """Return them with those of other kernels that are *wanted*, by file and name: of the same files, if some of its own are."""
+        """Return the kernel's functions, and other kernels' functions for which *wanted*(file, name) is true: only in the same files, if some of the kernel's own are wanted."""
         functions = self.functions
         near = {f.code.co_filename for f in functions if wanted(f.code.co_filename, f.name)}
         others = self.recorded.elsewhere(wanted) if self.launches else ()
@@ -135,17 +135,17 @@ class DebugSession:
 
     @property
     def owned(self) -> Owned:
-        """The files that are the user's."""
+        """The classification of files as the user's or not."""
         return self.recorded.owned if self.launches else Owned("")
 
     @property
     def position(self) -> Position:
-        """The launch and the moment at which the session stands."""
+        """The launch and the moment of the current stop."""
         return self.stop.position
 
     @property
     def not_launched(self) -> str:
-        """Say that the program has launched nothing, and with which error it ended or how its tests would run."""
+        """Return a sentence that the program has made no launch, with its error, or with a hint on running its tests."""
         failure = self.host.failure
         if failure is not None:
             return f"{NOT_LAUNCHED}; it has ended with {failed_text(failure)}"
@@ -161,21 +161,21 @@ class DebugSession:
 
     @property
     def recorded(self) -> KeptLaunch:
-        """The launch that it stands in; raises `UsageError` where the program has launched nothing."""
+        """The launch of the current stop; raises `UsageError` if the program has made no launch."""
         if not self.launches:
             raise UsageError(self.not_launched)
         return self.launches[self.position.launch - 1]
 
-    # -- what it looks at --------------------------------------------------------------------------
+    # -- inspection --------------------------------------------------------------------------------
 
     def look(self) -> PausedRun:
-        """Return the machine where the session stands; if none is there, run the launch to that place first."""
+        """Return the machine at the current stop; if there is no run there, run the launch to that position first."""
         recorded = self.recorded
         here = self._run
         if here is not None and here.stop is not None:
             self.runs.holder.take(here.hold)
             return PausedRun(here.recorded, here.session, here.tracer, here.stopped)
-        # The program itself stands in the newest launch only; earlier ones have to be run again.
+        # The program itself is in the newest launch only; earlier ones have to run again.
         frontier = recorded is self.launches[-1]
         if self.at_host or (frontier and self.host.state == LAUNCH and self.position.moment == 0):
             self.runs.holder.take(None)
@@ -183,17 +183,17 @@ class DebugSession:
         return self.watched()
 
     def watched(self, *, history: bool = False) -> PausedRun:
-        """Return the machine where it stands, from a run in which every instruction was announced.
+        """Return the machine at the current stop, from a run in which every instruction was announced.
 
-        With *history* the last operations before are known even at the end of a launch.  An interrupt of
-        the program itself has no such run: return the program's own machine then.
+        With *history* the last operations are known even at the end of a launch.  An interrupt of
+        the program itself has no such run: then the program's own machine is returned.
         """
         if self.at_host and self.stop.error is None:
             return self.look()
         recorded = self.recorded
         here = self._run
         if here is None or here.stop is None or (history and here.tracer.asleep):
-            # A run to the end watches nothing on the way, so that the last moments are run once more, watched.
+            # A run to the end observes nothing on the way, so that the last moments run once more, observed.
             since = self.runs.moments(recorded.index) - LOOKBACK if history and self.position.at_end else None
             self.step_aside()
             self._run = here = self.runs.to(self.position, since)
@@ -204,7 +204,7 @@ class DebugSession:
     def beside(
         self, position: Position, *, since: int | None = None, watching: RunListener | None = None
     ) -> Iterator[PausedRun]:
-        """Give the machine at another *position*, from a run that ends with the block; the session stays where it is."""
+        """Yield the machine at another *position*, from a run that ends with the block; the session does not move."""
         run = self.runs.aside(position, since=since, watching=watching)
         try:
             yield PausedRun(run.recorded, run.session, run.tracer, run.stopped)
@@ -240,11 +240,11 @@ class DebugSession:
         return frame.f_code.co_filename, line_of(frame, self.stop.error)
 
     def names(self) -> dict[str, Any]:
-        """Return the pointers that an expression may name here besides the variables of the frame in focus."""
+        """Return the pointers that an expression may name here in addition to the variables of the frame in focus."""
         return names_of(self.look(), self.core())
 
     def resolve(self, text: str) -> ByteSpan:
-        """Return the bytes that *text* means in the frame in focus; raises `UsageError` if it is not a place in memory."""
+        """Return the bytes of *text* in the frame in focus; raises `UsageError` if it is not a place in memory."""
         return resolve(text, self.look(), self.core(), self.frame())
 
     # -- forwards --------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class DebugSession:
             armed = self.armed()
 
     def _running(self, ahead: tuple[int, int]) -> LaunchRun:
-        """Return the run that goes on: the one that has stopped here, or a new one in which C runs the tasks *ahead*."""
+        """Return the run to continue: the one that is paused here, or a new one in which C runs the tasks *ahead*."""
         if ahead == (0, 0):
             self._attended()
         else:
@@ -286,11 +286,12 @@ class DebugSession:
         return self._run
 
     def _ahead(self, armed: list[Breakpoint], steps: tuple[Stopper, ...]) -> tuple[int, int] | None:
-        """Return how many groups of tasks of the launch, and how many cores of the next group, C may run before something can stop.
+        """Return how many groups of tasks of the launch, and how many cores of the next group, C may run before a possible stop.
 
-        (0, 0) means that everything from here on is watched; None means that nothing more can stop in the launch.
+        (0, 0) means that everything from here on is observed; None means that nothing can stop in the rest of the
+        launch.
         """
-        # A change by hand is made in copies of the tensors, which the program's own run does not see.
+        # A change by hand is made in copies of the tensors, which the program's own run does not use.
         if steps or self.recorded.edits:
             return 0, 0
         able = self._stopping(armed)
@@ -304,31 +305,32 @@ class DebugSession:
         return first_stop(able, self.recorded, here)
 
     def _stopping(self, armed: list[Breakpoint]) -> list[Breakpoint]:
-        """Return those of the breakpoints *armed* that can stop in the rest of the launch; without any it runs at full speed."""
+        """Return those of the breakpoints *armed* that can stop in the rest of the launch; if there are none it runs at full speed."""
         if self.position.moment or self.at_host:
             return armed
         able = reaching(armed, self.recorded)
         findings = [made for made in able if isinstance(made.location, FindingLocation)]
-        # Only findings can stop it: a screened run in C says in a fraction of the time whether there are any.
+        # Only findings can stop it: a screened run in C finds out in a fraction of the time whether there are
+        # any.
         if findings and len(findings) == len(able) and finds_nothing(self.recorded, self._checks()):
             return []
         return able
 
     def armed(self) -> list[Breakpoint]:
-        """Return the enabled breakpoints, after looking again for the code that some wait for."""
+        """Return the enabled breakpoints, after resolving pending ones whose code is loaded by now."""
         for made in self.breakpoints.values():
             made.location = made.location.renewed()
         return [b for b in self.breakpoints.values() if b.enabled]
 
     def _attended(self) -> None:
-        """Stand in a run that is watched by every checker to which a breakpoint listens."""
+        """Make the current run one that is observed by every checker that a breakpoint needs."""
         self.watched()
         if self._run is not None and not set(self._checks()) <= set(self._run.checks):
             self.leave_interrupt()
             self.travel(self.position)
 
     def _go_on(self, *, stop_at_faults: bool) -> None:
-        """Go on to the next launch, or to what stops the program itself."""
+        """Continue to the next launch, or to a stop of the program itself."""
         self.step_aside()
         if self.recorded is not self.launches[-1]:
             self.stop = Stop(Position(self.recorded.index + 1, 0), LAUNCH_BEGIN)
@@ -338,15 +340,15 @@ class DebugSession:
         self._settle()
 
     def _leave_launch(self) -> None:
-        """Go on from the end of a launch to the next one, or to the end of the program."""
+        """Continue from the end of a launch to the next one, or to the end of the program."""
         if self.recorded.edits and self._run is not None:
             copies = self._run.tracer.copies.items()
-            # The program goes on with the bytes that the changed kernel has left.
+            # The program continues with the bytes that the changed kernel has left.
             self.host.results = {original: copy.raw.copy() for original, copy in copies}
         self._go_on(stop_at_faults=False)
 
     def _settle(self) -> None:
-        """Stand where the program's own run has come to."""
+        """Set the stop to the position of the program's own run."""
         if self.ended:
             error = self.launches[-1].error if self.launches else None
             end = Position(len(self.launches) or 1, END)
@@ -356,7 +358,7 @@ class DebugSession:
         if self.host.state == LAUNCH:
             self._stand(Stop(Position(last.index, 0), LAUNCH_BEGIN))
         elif self.host.state == FAILED and last.session.native is not None:
-            self.travel(Position(last.index, END))  # C has no frames to look at; a run in Python has
+            self.travel(Position(last.index, END))  # C has no frames to inspect; a run in Python has
         elif self.host.state == FAILED:
             self._stand(Stop(Position(last.index, END), FAULT, self.host.failed, error=self.host.raised))
         else:
@@ -367,12 +369,12 @@ class DebugSession:
                 self.leave_interrupt()
                 self.stop.reasons = (why,)
 
-    # -- anywhere --------------------------------------------------------------------------------
+    # -- other positions -------------------------------------------------------------------------
 
     def travel(
         self, position: Position, reasons: Iterable[str] = (), hits: Iterable[Breakpoint] = ()
     ) -> Stop:
-        """Stand at *position*, earlier or later; raises `UsageError` where there is no such place."""
+        """Go to *position*, earlier or later; raises `UsageError` if it does not exist."""
         self.runs.recorded(position.launch)
         self.step_aside()
         self._run = self.runs.to(position)
@@ -381,18 +383,18 @@ class DebugSession:
         return self._arrived(stop)
 
     def last_before(self, limit: Position, stoppers: Iterable[Stopper], count: int = 1) -> Stop | None:
-        """Return the *count*-th last stop that *stoppers* would make in the launch of *limit* before it, or None.
+        """Return the *count*-th last stop that *stoppers* would make before *limit* in its launch, or None.
 
-        Afterwards the session stands where it stood, but has to run there when it is looked at.
+        The session does not move, but has to run to its position again when it is inspected.
         """
         self.step_aside()
         return self.runs.last_before(limit, stoppers, count)
 
     def change(self, text: str, apply: Callable[[Any], None]) -> bool:
-        """Change this run, and every later run of the launch, where it stands by *apply*, which is given the run's tracer.
+        """Change this run, and every later run of the launch, at the current position; *apply* receives the run's tracer.
 
-        Return whether the program will go on with the changed tensors: it does not where it has passed the
-        launch already.  Raises `UsageError` at a fault and at the end, where nothing goes on.
+        Return whether the program will continue with the changed tensors: not if the launch has ended in the
+        program's own run.  Raises `UsageError` at a fault and at the end, where no code runs any more.
         """
         self.leave_interrupt()
         if self.stop.error is not None or self.position.at_end:
@@ -406,7 +408,7 @@ class DebugSession:
         return self.recorded is self.launches[-1] and not self.ended
 
     def leave_interrupt(self) -> None:
-        """Move from an interrupt between moments to the last instruction that had begun."""
+        """Move from an interrupt between moments to the last instruction that has begun."""
         position = self.position
         if self.at_host and self.stop.error is None:
             known = self.runs.issue(position.launch, self.host.issued)
@@ -415,7 +417,7 @@ class DebugSession:
             self.travel(Position(position.launch, position.moment))
 
     def _checks(self) -> tuple[str, ...]:
-        """Return the checkers that breakpoints listen to."""
+        """Return the checkers that breakpoints need."""
         enabled = (made.location for made in self.breakpoints.values() if made.enabled)
         rules = [location.rule for location in enabled if isinstance(location, FindingLocation)]
         if not rules:
@@ -441,13 +443,13 @@ class DebugSession:
         self._arrived(stop)
 
     def step_aside(self) -> None:
-        """Let go of the run that stands here; it is run again when it is looked at."""
+        """Abandon the run at the current position; it is made again when it is inspected."""
         if self._run is not None:
             run, self._run = self._run, None
             run.abandon()
 
     def progress(self) -> str:
-        """Return how far the present run has come, in words; from any thread."""
+        """Return the progress of the current run, in words; may be called from any thread."""
         run = self.runs.active or self._run
         if run is not None and run.inside and not run.tracer.asleep:
             return f"launch {run.recorded.index}, moment {run.tracer.moment}"
@@ -455,9 +457,9 @@ class DebugSession:
         return f"launch {len(self.launches) or 1}" + (f", {counted(ended, 'task')} ended" if ended else "")
 
     def interrupt(self) -> None:
-        """Stop what is running; called by a signal.  Raises `KeyboardInterrupt` where nothing can be stopped."""
+        """Stop the running kernel; called by a signal.  Raises `KeyboardInterrupt` if nothing can be stopped."""
         run = self._run
-        # The program's own run hears of it at its next turn; a run to a place stops at its next line.
+        # The program's own run reacts at its next turn; a run to a position stops at its next line.
         if self.host.inside and self.host.launches and self.host.state:
             self.host.interrupt()
         elif run is not None and run.inside and self.runs.active is None:
@@ -466,13 +468,14 @@ class DebugSession:
             raise KeyboardInterrupt
 
     def close(self) -> None:
-        """End everything that is paused."""
+        """End all paused runs."""
         self.step_aside()
         self.host.close()
 
     def digest(self) -> str:
-        """Return a hash of the machine where it stands: every live byte, and every core's place in the kernel."""
-        # Tests of going back and forth, and recordings, compare it: so no address of this process is in it.
+        """Return a hash of the machine at the current stop: every live byte, and every core's position in the kernel."""
+        # Recordings, and tests of moving back and forth, compare it, so that it contains no address of this
+        # process.
         paused, total = self.look(), hashlib.sha256()
         for owner, allocation in paused.every_allocation():
             total.update(f"{owner} {allocation.space} {allocation.address} {allocation.nbytes}".encode())

@@ -1,6 +1,6 @@
-"""The contents of a stop as data: tasks, pipes, barriers, frames, scopes, variables.  Fronts make the text.
+"""The contents of a stop as data: tasks, pipes, barriers, frames, scopes, variables.  The fronts convert them to text.
 
-Everything here belongs to one stop; after the next movement it is out of date.
+All data here belongs to one stop; after the next movement it is out of date.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
     from mlusim.machine.core import Core
 
-LONGEST = 4096  # elements of a value that can be unfolded
+LONGEST = 4096  # parts of a value that can be expanded
 
 
 @frozen
 class TaskState:
-    """One task, or memory core: what it is doing, where, and what it waits for."""
+    """A task, or a memory core: its state, its place, and what it waits for."""
 
     name: str
     cluster: str
@@ -43,7 +43,7 @@ class TaskState:
 
 @frozen
 class PipeState:
-    """One pipe of a core: the instruction that is being issued, and what is in flight, oldest first."""
+    """One pipe of a core: the instruction that is being issued, and those in flight, the oldest first."""
 
     pipe: str
     issuing: str
@@ -51,14 +51,14 @@ class PipeState:
 
     @property
     def texts(self) -> list[str]:
-        """The instruction that is being issued and those in flight, in words; nothing if the pipe is idle."""
+        """The instruction that is being issued and those in flight, in words; [] if the pipe is idle."""
         flying = [f"in flight: {flight}" for flight in self.flights]
         return [f"next: {self.issuing}", *flying] if self.issuing else flying
 
 
 @frozen
 class BarrierState:
-    """A barrier that some cores have reached; ``waiting`` lists the cores that wait at one in two halves, apart from those that have arrived."""
+    """A barrier that some cores have reached; ``waiting`` lists the cores that wait at a split barrier, apart from those that have arrived."""
 
     name: str
     who: str
@@ -69,7 +69,7 @@ class BarrierState:
 
 @frozen
 class Frame:
-    """A function that a task is in: ``level`` 0 is the innermost; ``line`` is where it stands."""
+    """An active function of a task: ``level`` 0 is the innermost; ``line`` is its current line."""
 
     task: str
     level: int
@@ -80,10 +80,10 @@ class Frame:
 
 @frozen
 class Variable:
-    """A name with a value: ``text`` and ``type`` to show, ``value`` to unfold.
+    """A name with a value: ``text`` and ``type`` for display, ``value`` for expanding.
 
-    ``path`` is the expression that gives the value again, empty where there is none.  ``place`` is the name by
-    which memory commands know the bytes, where it stands for bytes.
+    ``path`` is the expression that has this value, "" without one.  ``place`` is the name of its bytes
+    in memory commands, if it is in memory.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Variable:
 
     @property
     def count(self) -> int:
-        """How many parts it can be unfolded into."""
+        """The number of parts into which it can be expanded."""
         return count_of(self.value)
 
 
@@ -110,9 +110,9 @@ class Scope:
 
 @frozen
 class Memory:
-    """A memory of a task: how many bytes are declared in it, and its capacity.
+    """A memory of a task: its declared bytes, and its capacity.
 
-    ``beyond`` adds that the stack takes a share of them, where it does.
+    ``beyond`` is a note that declarations use a part of the stack's reserve, or "".
     """
 
     name: str
@@ -122,17 +122,17 @@ class Memory:
 
     @property
     def text(self) -> str:
-        """How much of it is declared."""
+        """The declared bytes and the capacity, in words."""
         return f"{self.used} of {self.capacity} bytes declared{self.beyond}"
 
 
 def tasks(session: "DebugSession") -> tuple[TaskState, ...]:
-    """Return the tasks that have begun and not ended."""
+    """Return the active tasks (begun and not ended)."""
     return tuple(begun_tasks(session.look()))
 
 
 def frames(session: "DebugSession", task: str | None = None) -> tuple[Frame, ...]:
-    """Return the functions that *task*, or the task in focus, is in, innermost first; none if it is not in the kernel."""
+    """Return the active functions of *task*, or of the task in focus, innermost first; () if it is not in the kernel."""
     paused = session.look()
     core = session.core() if task is None else paused.core(task)
     if core is None:
@@ -177,7 +177,7 @@ def on_chip(session: "DebugSession") -> "list[Region]":
 
 
 def memories(core: "Core | None") -> list[Memory]:
-    """Return the memories of *core* and its cluster in which something is declared."""
+    """Return the memories of *core* and its cluster that have declarations."""
     if core is None:
         return []
     arenas = [(str(space), arena) for space, arena in core.arenas.items()]
@@ -193,7 +193,7 @@ def memories(core: "Core | None") -> list[Memory]:
 
 
 def variable(name: str, value: object, paused: PausedRun | None = None, path: str | None = None) -> Variable:
-    """Return a value as a `Variable` called *name*."""
+    """Return a value as a `Variable` with the name *name*."""
     place = (name if path is None else path) if isinstance(value, Ptr) else ""
     return Variable(
         name, value_text(value, paused), _type(value), value, name if path is None else path, place
@@ -201,7 +201,7 @@ def variable(name: str, value: object, paused: PausedRun | None = None, path: st
 
 
 def count_of(value: object) -> int:
-    """Return how many parts *value* has."""
+    """Return the number of parts of *value*."""
     if isinstance(value, Parted):
         return min(value.count, LONGEST)
     if isinstance(value, Ptr):
@@ -270,12 +270,12 @@ def _built_in(name: str, value: object) -> Variable:
 
 
 def begun_tasks(paused: PausedRun) -> list[TaskState]:
-    """Return the tasks that have begun and not ended."""
+    """Return the active tasks (begun and not ended)."""
     return [task(paused, core) for core in paused.cores]
 
 
 def others(paused: PausedRun) -> tuple[int, int]:
-    """Count the tasks and memory cores that have ended, and those that have not begun."""
+    """Return the number of tasks and memory cores that have ended, and of those that have not begun."""
     x, y, z = paused.session.dim
     board, kind = paused.session.board, paused.session.kind
     total = x * y * z
@@ -317,7 +317,7 @@ def _doing(paused: PausedRun, core: "Core") -> tuple[str, str]:
 
 
 def _absent(core: "Core") -> str:
-    """Return the name of a core that has not arrived, with a note if it has ended and never will."""
+    """Return the name of a core that has not arrived, with a note if it has ended and never will arrive."""
     return f"{name_of(core)} (ended)" if core.ended else name_of(core)
 
 
@@ -369,7 +369,7 @@ def barriers(paused: PausedRun) -> list[BarrierState]:
 
 
 def _title(meeting: Meeting) -> str:
-    """Return the barrier's name; for one in two halves add its number, its arrivals and how many it needs."""
+    """Return the barrier's name; for a split barrier add its number, its arrivals and the required number."""
     if not isinstance(meeting, Half):
         return meeting.name
     return f"{meeting.name} {meeting.ident}, {len(meeting.arrived)} of {meeting.count} arrived"
@@ -384,7 +384,7 @@ def mutexes(paused: PausedRun) -> list[tuple[str, str]]:
 
 
 def cores(paused: PausedRun) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield the name, cluster, core number, instructions executed and NRAM declared in bytes, of every core that runs."""
+    """Yield the name, cluster, core number, executed instructions and declared bytes of NRAM of every active core."""
     for core in paused.cores:
         place = core.place
         nram = sum(arena.top for space, arena in core.arenas.items() if space.name == "NRAM")
@@ -394,7 +394,7 @@ def cores(paused: PausedRun) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def clusters(paused: PausedRun) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, members, and SRAM declared in bytes, of every cluster that runs."""
+    """Yield the name, members, and declared bytes of SRAM of every active cluster."""
     cores: dict[str, list[Core]] = {}
     for core in paused.cores:
         if core.cluster is not None:

@@ -1,7 +1,7 @@
-"""The verbs of the debugger: each moves a session, forwards or backwards, and returns the `Stop` that it comes to.
+"""The verbs of the debugger: each moves a session, forwards or backwards, and returns the new `Stop`.
 
-Going back is a search for the last place before this one, and a run to that place.  Every verb raises
-`UsageError` with the reason where the session cannot move like that.
+Going back is a search for the last place before the current one, and a run to that place.  Every verb raises
+`UsageError` with the reason if the session cannot move in this way.
 """
 
 from types import FrameType
@@ -29,26 +29,26 @@ HISTORY_BEGINS = "there is no stop before this; here the history begins"
 
 
 def run(session: DebugSession) -> Stop:
-    """Begin again at the first launch, and go on to the first stop."""
+    """Start again at the first launch, and run to the first stop."""
     rewind(session)
     return session.forward()
 
 
 def start(session: DebugSession) -> Stop:
-    """Begin again, and stop at the first line of the first task."""
+    """Start again, and stop at the first line of the first task."""
     rewind(session)
     return session.forward([LineStep(None)])
 
 
 def rewind(session: DebugSession) -> Stop:
-    """Stand at the beginning of the first launch."""
-    session.recorded  # noqa: B018 - refuses where there is no launch
+    """Go to the begin of the first launch."""
+    session.recorded  # noqa: B018 - raises if there is no launch
     first = Position(1, 0)
     return session.travel(first) if session.position != first else session.stop
 
 
 def resume(session: DebugSession, count: int = 1) -> Stop:
-    """Go on to the *count*-th stop, or to the end of the program."""
+    """Continue to the *count*-th stop, or to the end of the program."""
     for _ in range(count):
         session.forward()
         if session.ended and session.position.at_end:
@@ -57,12 +57,12 @@ def resume(session: DebugSession, count: int = 1) -> Stop:
 
 
 def step(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
-    """Run *count* lines of the task in focus, into functions; with *everyone* lines of any task."""
+    """Run *count* lines of the task in focus, stepping into functions; with *everyone* lines of any task."""
     return session.forward([LineStep(_stepper(session, everyone), count)])
 
 
 def next_line(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
-    """Step as `step` does, over the functions that a line calls."""
+    """Run *count* lines, stepping over the functions that they call; with *everyone* lines of any task."""
     if _outside(session):
         return session.forward([LineStep(None, count)])
     core, frame = _stepping(session)
@@ -75,7 +75,7 @@ def step_intrinsic(session: DebugSession, count: int = 1, *, everyone: bool = Fa
 
 
 def finish(session: DebugSession) -> Stop:
-    """Run until the function in focus has returned; the stop's ``value`` is what it returned."""
+    """Run until the function in focus has returned; the stop's ``value`` is its return value."""
     core, _ = _stepping(session)
     frame = session.frame()
     assert frame is not None
@@ -83,7 +83,7 @@ def finish(session: DebugSession) -> Stop:
 
 
 def until(session: DebugSession, file: str | None = None, line: int | None = None) -> Stop:
-    """Go on to a later line of this function, to *line* of *file* (this file if none is given), or out of the function."""
+    """Continue to a later line of this function, to *line* of *file* (default: this file), or out of the function."""
     core, frame = _stepping(session)
     return session.forward([Until(core, frame, file or frame.f_code.co_filename, line)])
 
@@ -102,12 +102,12 @@ def _can_step(session: "DebugSession") -> None:
 
 
 def _outside(session: DebugSession) -> bool:
-    """Return whether the task in focus is outside the kernel, before or after it; a step goes to whichever task comes first then."""
+    """Return whether the task in focus is before or after its kernel; a step then runs whichever task comes first."""
     return session.stop.kind in (LAUNCH_BEGIN, BEGIN, FINISH)
 
 
 def _stepping(session: DebugSession) -> "tuple[Core, FrameType]":
-    """Return the core in focus and its innermost frame, in a run that can be stepped."""
+    """Return the core in focus and its innermost frame, from a run that can be stepped."""
     if session.at_host:
         session.leave_interrupt()
     _can_step(session)
@@ -127,12 +127,12 @@ def reverse_step_intrinsic(session: DebugSession, count: int = 1, *, everyone: b
 
 
 def reverse_step(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
-    """Go back by *count* lines of the task in focus, into functions."""
+    """Go back by *count* lines of the task in focus, stepping into functions."""
     return _back(session, Lines(None if everyone else _label(session)), count)
 
 
 def reverse_next(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
-    """Go back by *count* lines of this function, over calls."""
+    """Go back by *count* lines of this function, stepping over calls."""
     for _ in range(count):
         _back(session, Lines(None if everyone else _label(session), _depth(session)))
         if session.position.moment == 0:
@@ -153,7 +153,7 @@ def reverse_finish(session: DebugSession) -> Stop:
 
 
 def reverse_continue(session: DebugSession, count: int = 1) -> Stop:
-    """Go back to the *count*-th stop before this, in this launch or an earlier one, or to the first launch's beginning."""
+    """Go back to the *count*-th stop before the current one, in this launch or an earlier one, or to the begin of the first launch."""
     for _ in range(count):
         if not _previous_stop(session):
             break

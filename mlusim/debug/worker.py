@@ -1,8 +1,8 @@
-"""`Worker`: a session in the main thread, for fronts that live in another one.
+"""`Worker`: a session in the main thread, for a front that runs in another thread.
 
-Python hands signals to the main thread, and a signal is the only thing that reaches a kernel which loops in
-Python without ever calling the machine.  So the session, whose kernels run here, has the main thread; the screen
-or the editor's connection has a thread of its own, hands jobs over, and interrupts with a signal.
+Python handles signals in the main thread, and only a signal can interrupt a kernel that loops in
+Python without calling the machine.  So the session, whose kernels run here, has the main thread; the screen
+or the editor's connection has another thread, submits jobs, and interrupts with a signal.
 """
 
 import contextlib
@@ -18,10 +18,11 @@ T = TypeVar("T")
 
 
 class Worker(Generic[T]):
-    """Does jobs one after the other with what *make* makes; `serve` is called in the main thread, the rest from any.
+    """Does jobs one after the other on the subject that *make* constructs; `serve` is called in the main thread, the rest from any thread.
 
-    *stop* ends what a job is doing, from inside a signal's handler; *end* closes what was made, which is ``subject`` once
-    it is there.  ``failure`` is the error that ended the worker; ``ended`` is set when nothing of it runs any more.
+    *stop* interrupts the current job, called in a signal handler; *end* closes the subject, which is in ``subject``
+    once it exists.  ``failure`` is the exception that ended the worker; ``ended`` is set when the worker has
+    finished.
     """
 
     def __init__(self, make: Callable[[], T], stop: Callable[[T], None], end: Callable[[T], None]) -> None:
@@ -36,16 +37,16 @@ class Worker(Generic[T]):
     # -- from any thread -------------------------------------------------------------------------
 
     def submit(self, job: Callable[[T], object]) -> None:
-        """Do *job* when everything before it is done."""
+        """Do *job* after all jobs submitted before it."""
         self._jobs.put(job)
 
     def interrupt(self) -> None:
-        """Stop what is being done."""
+        """Interrupt the current job."""
         if self._working:
             send_interrupt()
 
     def close(self) -> None:
-        """Stop the job that is being done, leave out those that wait, and end."""
+        """Interrupt the current job, drop those that wait, and end."""
         self.closing = True
         self._jobs.put(None)
         self.interrupt()
@@ -53,13 +54,13 @@ class Worker(Generic[T]):
     # -- in the main thread ----------------------------------------------------------------------
 
     def serve(self) -> None:
-        """Make the subject, do jobs until `close` or an error, then end the subject."""
+        """Construct the subject, do jobs until `close` or an exception, then close the subject."""
         try:
             with interruptible(self._interrupted):
                 self._work()
         except KeyboardInterrupt as error:
             self.failure = None if self.closing else error
-        except BaseException as error:  # noqa: BLE001 - the front tells the user, whatever it is
+        except BaseException as error:  # noqa: BLE001 - the front reports any exception to the user
             self.failure = error
         finally:
             self.ended.set()
@@ -85,7 +86,7 @@ class Worker(Generic[T]):
             self._working = False
 
     def _interrupted(self) -> None:
-        """Stop the job, or the making of the subject, when the signal has come."""
+        """Interrupt the job, or the construction of the subject, when the signal has arrived."""
         if not self._working:
             return
         if self.subject is None:
@@ -94,7 +95,7 @@ class Worker(Generic[T]):
 
 
 def send_interrupt() -> None:
-    """Send the main thread what Ctrl-C sends; from any thread."""
+    """Send the main thread the signal of Ctrl-C; may be called from any thread."""
     main = threading.main_thread().ident
     if os.name == "posix" and main is not None:
         signal.pthread_kill(main, signal.SIGINT)
@@ -104,14 +105,14 @@ def send_interrupt() -> None:
 
 @contextlib.contextmanager
 def interruptible(stop: Callable[[], None]) -> Iterator[None]:
-    """Call *stop* at a Ctrl-C in the block; outside the main thread do nothing."""
+    """Call *stop* at a Ctrl-C during the block; outside of the main thread do nothing."""
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         stop()
 
     try:
         before = signal.signal(signal.SIGINT, handle)
-    except ValueError:  # not the main thread: another owner has the signals
+    except ValueError:  # not the main thread, so that signals are handled elsewhere
         yield
         return
     try:

@@ -239,7 +239,7 @@ def _declarations(source: str) -> tuple[DeclaringCall, ...]:
     """Return every declaration of a module, in the order of its source."""
     try:
         tree = ast.parse(source)
-    # The text may be edited while it is debugged; the variable has no name then, and nothing else is lost.
+    # The text may be edited during debugging; then only the variable's name is lost.
     except (SyntaxError, ValueError):
         return ()
     names: dict[ast.AST, tuple[str, bool]] = {}
@@ -256,17 +256,17 @@ def _declarations(source: str) -> tuple[DeclaringCall, ...]:
 
 
 def _space(node: ast.AST | None) -> str:
-    """Return the memory that a call declares, or nothing."""
+    """Return the memory that a call declares, or ""."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return ""
-    # A plain name before the dot, as in mlu.nram; a method of what is computed declares nothing.
+    # A plain name before the dot, as in mlu.nram; a method of a computed value declares nothing.
     return _CALLS.get(node.func.attr, "") if isinstance(node.func.value, ast.Name) else ""
 
 
 def _kept(target: ast.AST, value: ast.AST) -> Iterator[tuple[ast.AST, str, bool]]:
-    """Yield the declarations in *value*, and how *target* names them."""
+    """Yield the declarations in *value*, with the name in *target* of each."""
     if isinstance(target, ast.Tuple | ast.List):
-        # What is unpacked from anything but a literal has no expression of its own for each name.
+        # If anything but a literal is unpacked, the names have no expressions of their own.
         if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
             for one, given in zip(target.elts, value.elts, strict=True):
                 yield from _kept(one, given)

@@ -1,4 +1,4 @@
-"""Places in memory: what the user's words for addresses, regions, tensors and pointers mean, and which names there are."""
+"""Places in memory: the addresses, regions, tensors and pointers that the user's words mean, and the names that exist."""
 
 import re
 from collections.abc import Mapping
@@ -32,13 +32,13 @@ _ITEM = re.compile(r"(?P<base>.+?)\[(?P<item>[^\[\]]*)\]$", re.DOTALL)
 
 
 def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> ByteSpan:
-    """Return the bytes that *text* means on *core*, in the variables of *frame*.
+    """Return the bytes of *text* on *core*, in the variables of *frame*.
 
-    A space with an offset in bytes (``nram+0x100``), an address (``0x200100``), both to the end of what is
-    declared there or with a count of bytes (``nram+0x100:64``), a region of the plan, a tensor or pointer
-    by name (to its end), an expression that gives a pointer (one element), or any of the last with
-    elements: ``p[3]``, ``p[2:8]``, ``tensor[0, 3, 5]``.  Raises `UsageError` for what is none of these, or
-    is outside every memory of the core.
+    *text* may be a space with an offset in bytes (``nram+0x100``) or an address (``0x200100``), either to the end of
+    the declaration there or with a number of bytes (``nram+0x100:64``); a region of the plan, or a tensor or pointer
+    by name (to its end); an expression whose value is a pointer (one element); or any of the last three with
+    elements: ``p[3]``, ``p[2:8]``, ``tensor[0, 3, 5]``.  Raises `UsageError` for any other text, and for bytes
+    outside of the core's memories.
     """
     text = text.strip()
     if not text:
@@ -52,9 +52,9 @@ def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType 
 
 
 def ahead(text: str, paused: PausedRun) -> ByteSpan | None:
-    """Find what *text* will mean in any task once it has begun: a region of the plan or elements of it, ``nram+0x100``.
+    """Return the bytes of *text* in any task, before one has begun: a region of the plan or its elements, or ``nram+0x100``.
 
-    None for everything else; raises `UsageError` for bytes that the board's memory does not have.
+    None for any other text; raises `UsageError` for bytes that the board's memory does not have.
     """
     form = _SPACE.match(text)
     if form is not None and form[1].upper() != GDRAM.name:
@@ -85,9 +85,9 @@ def _offset(form: re.Match[str]) -> int:
 
 
 def locate(span: ByteSpan, paused: PausedRun, core: "Core | None") -> tuple[Allocation, int]:
-    """Return the allocation that *span* lies in, and the byte of it at which it begins.
+    """Return the allocation that contains *span*, and the first byte of *span* in it.
 
-    Raises `UsageError` for bytes that belong to nothing that is alive.
+    Raises `UsageError` for bytes outside of all live allocations.
     """
     for owner, a in paused.allocations(core):
         inside = a.space is span.space and a.address <= span.low < a.address + max(a.nbytes, 1)
@@ -101,7 +101,7 @@ def locate(span: ByteSpan, paused: PausedRun, core: "Core | None") -> tuple[Allo
 
 
 def owner_in(space: Space, core: "Core | None") -> str | None:
-    """Return the name of the core or cluster that owns *space* as *core* sees it; None for GDRAM."""
+    """Return the name of the core or cluster whose *space* *core* accesses; None for GDRAM."""
     if space is GDRAM:
         return None
     if core is None:
@@ -115,7 +115,7 @@ def owner_in(space: Space, core: "Core | None") -> str | None:
     return name_of(core)
 
 
-# -- the forms, one by one -------------------------------------------------------------------------
+# -- the forms of places ---------------------------------------------------------------------------
 
 
 def _by_number(text: str, paused: PausedRun, core: "Core | None") -> ByteSpan | None:
@@ -136,7 +136,7 @@ def _by_number(text: str, paused: PausedRun, core: "Core | None") -> ByteSpan | 
 
 
 def _bounded(span: ByteSpan, nbytes: str | None) -> ByteSpan:
-    """Return *span*, or its first *nbytes* bytes; raises `UsageError` where it has fewer."""
+    """Return *span*, or its first *nbytes* bytes; raises `UsageError` if it has fewer."""
     if nbytes is None:
         return span
     count = int(nbytes, 0)
@@ -161,7 +161,7 @@ def _by_item(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
     try:
         base, shape = _based(parts["base"], paused, core, frame)
     except UsageError:
-        return None  # the brackets may be Python's own
+        return None  # the brackets may belong to a Python expression
     if base is None:
         return None
     size = base.view.itemsize
@@ -176,7 +176,7 @@ def _by_item(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
 def _based(
     text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None
 ) -> tuple[Ptr | None, tuple[int, ...] | None]:
-    """Return the pointer before the brackets, and the shape where it is a whole tensor."""
+    """Return the pointer before the brackets, and its shape if it is a whole tensor."""
     name = text.strip()
     pointer = named(name, paused, core, frame)
     if pointer is not None:
@@ -189,7 +189,7 @@ def _based(
 def _elements(
     item: str, shape: tuple[int, ...] | None, frame: FrameType | None, core: "Core | None"
 ) -> tuple[int, int]:
-    """Return the first element that *item* means, and the one after the last."""
+    """Return the range of elements that *item* selects."""
 
     class Index:
         def __getitem__(self, item: object) -> Any:
@@ -237,7 +237,7 @@ def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
     expression, names = parse(text), names_of(paused, core)
     value = evaluate(expression, frame, core, names)
     if not isinstance(value, Ptr) and (typed_value := typed(expression, frame, core, names)) is not None:
-        value = typed_value.place if isinstance(typed_value.place, Ptr) else value  # an element, as *p
+        value = typed_value.place if isinstance(typed_value.place, Ptr) else value  # an element, as in *p
     if not isinstance(value, Ptr):
         shown = value_text(value)
         what = text if shown == text else f"{text} is {shown}, which"
@@ -250,7 +250,7 @@ def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
 def _one(pointer: Ptr, text: str, paused: PausedRun, core: "Core | None") -> ByteSpan:
     low, size = pointer.address, pointer.view.itemsize
     allocation = pointer.view.allocation
-    # As `pair[1]`, a declaration in a list.
+    # For example `pair[1]`, a declaration in a list.
     if pointer.offset == 0 and paused.declared(allocation)[0] == text:
         size = allocation.nbytes
     span = ByteSpan(pointer.space, low, low + size, text, pointer.dtype, owner_in(pointer.space, core))
@@ -264,9 +264,9 @@ _BARE = re.compile(r"(?:(?P<of>tensor|region)\.)?(?P<name>[A-Za-z_]\w*)$")
 
 
 def named(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Ptr | None:
-    """Return the pointer called *text*: a variable of the frame, a region of the plan, a tensor, or a declaration.
+    """Return the pointer *text*: a variable of the frame, a region of the plan, a tensor, or a declaration.
 
-    ``region.NAME`` and ``tensor.NAME`` say which, where a region and a tensor share a name.
+    ``region.NAME`` and ``tensor.NAME`` distinguish a region and a tensor with the same name.
     """
     form = _BARE.match(text)
     if form is None:
@@ -282,7 +282,7 @@ def named(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | 
 
 
 def tensor_at(pointer: Ptr, paused: PausedRun) -> DeviceTensor | None:
-    """Return the tensor that *pointer* stands at the beginning of, if it does."""
+    """Return the tensor to whose beginning *pointer* points, if there is one."""
     for allocation, argument in paused.tensors.values():
         if allocation is pointer.view.allocation and isinstance(argument, DeviceTensor):
             return argument if pointer.offset == 0 and pointer.dtype == argument.dtype else None
@@ -290,11 +290,11 @@ def tensor_at(pointer: Ptr, paused: PausedRun) -> DeviceTensor | None:
 
 
 def names_of(paused: PausedRun, core: "Core | None") -> dict[str, Any]:
-    """Return the pointers that an expression may name besides the frame's variables."""
+    """Return the pointers that an expression may name in addition to the frame's variables."""
     tensors, regions = tensor_pointers(paused), region_pointers(paused, core)
     both = {"tensor": SimpleNamespace(**tensors), "region": SimpleNamespace(**regions)}
     scopes = getattr(paused.session.request.kernel.body, "__globals__", {}).get(SCOPES)
-    of_c = {} if scopes is None else {SCOPES: scopes}  # for expressions where no function is in progress
+    of_c = {} if scopes is None else {SCOPES: scopes}  # for expressions outside of any function
     return {**of_c, **both, **declared_pointers(paused, core), **tensors, **regions}
 
 
@@ -320,7 +320,7 @@ def region_pointers(paused: PausedRun, core: "Core | None") -> dict[str, Ptr]:
 
 
 def declared_pointers(paused: PausedRun, core: "Core | None") -> Mapping[str, Ptr]:
-    """Return a pointer to each declaration of *core* and its cluster that one variable alone keeps, by that name."""
+    """Return a pointer to each declaration of *core* and its cluster that exactly one variable holds, by that name."""
     if core is None:
         return {}
     mine: list[Allocation] = [a for arena in core.arenas.values() for a in arena.allocations]

@@ -1,4 +1,4 @@
-"""Memory as the user sees it: regions, tensors, values, files."""
+"""Memory in the user's terms: regions, tensors, values, files."""
 
 from collections.abc import Iterator
 from types import FrameType
@@ -45,10 +45,10 @@ UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
 
 @frozen
 class RegionState:
-    """A region, tensor or declaration: where it is, and its values in numbers.
+    """A region, tensor or declaration: its place, and statistics of its values.
 
-    ``minimum`` and ``maximum`` are over the values that are numbers; ``nan`` counts those that are not
-    and are not poison; ``poison`` counts the elements of which every byte is as fresh memory has it.
+    ``minimum`` and ``maximum`` are over the values that are numbers; ``nan`` counts NaN
+    that is not poison; ``poison`` counts the elements whose bytes are all as in fresh memory.
     """
 
     name: str
@@ -65,7 +65,7 @@ class RegionState:
 
 
 def plan_regions(paused: PausedRun, core: "Core | None") -> list[RegionState]:
-    """Return the regions of the plans in *core*'s memories, each once; none without a plan."""
+    """Return the regions of the plans in *core*'s memories, each once; none if there is no plan."""
     states: dict[str, RegionState] = {}
     for placement in paused.placements(core):
         buffer = placement.allocation
@@ -80,7 +80,7 @@ def plan_regions(paused: PausedRun, core: "Core | None") -> list[RegionState]:
 
 
 def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
-    """Return what *core* and its cluster have declared on the chip, by the names of the variables that keep it."""
+    """Return the on-chip declarations of *core* and its cluster, by the names of the variables that hold them."""
     rows = []
     for owner, allocation in paused.allocations(core):
         if owner is None or core is None:
@@ -93,7 +93,7 @@ def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
 
 
 def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> list[RegionState]:
-    """Return the regions that pointers of BANG C carve out of arrays on the chip; each is taken to end where the next begins."""
+    """Return the regions that BANG C pointers carve out of on-chip arrays; each is assumed to end where the next begins."""
     places: dict[int, tuple[Allocation, dict[int, tuple[str, DType]]]] = {}
     on_chip = {id(a): a for owner, a in paused.allocations(core) if owner is not None and core is not None}
     while frame is not None and c_scope(frame) is not None:
@@ -140,7 +140,7 @@ def _state(
 
 
 def _numbers(array: np.ndarray[Any, Any], fresh: np.ndarray[Any, Any]) -> tuple[str, str, int]:
-    """Return the least and the greatest value, and the count of NaN without the poison."""
+    """Return the minimum, the maximum, and the number of NaN values that are not poison."""
     if array.dtype.kind in "iu":
         valued = array[~fresh]
         return (str(valued.min()), str(valued.max()), 0) if valued.size else ("-", "-", 0)
@@ -164,9 +164,10 @@ def examine(
     *,
     exact: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines of *count* elements from *span* on: *letter* f, d, u, x, t or c, *size* b, h, w, g or "" (its own).
+    """Yield the lines of *count* elements from *span* on: *letter* f, d, u, x, t or c, *size* b, h, w, g or "" (that of *span*).
 
-    Without a count yield all of *span* if it is *exact*, else a few elements.  Raises `UsageError` if the memory is shorter.
+    Without a count, yield all of *span* if it is *exact*, else a few elements.  Raises `UsageError` if the memory is
+    shorter.
     """
     dtype = _dtype(letter, size, span.dtype)
     allocation, start = locate(span, paused, core)
@@ -216,7 +217,7 @@ def _formatted(array: np.ndarray[Any, Any], letter: str) -> list[str]:
 
 
 def array_of(paused: PausedRun, core: "Core | None", span: ByteSpan) -> np.ndarray[Any, Any]:
-    """Return the elements of *span* as a copy, in the tensor's shape where it is a whole tensor; bytes without a type."""
+    """Return a copy of the elements of *span*, in the tensor's shape if it is a whole tensor; as bytes if its type is unknown."""
     allocation, start = locate(span, paused, core)
     nbytes = min(span.nbytes, allocation.nbytes - start)
     dtype = span.dtype.dtype if span.dtype is not None else np.dtype(np.uint8)
@@ -229,7 +230,7 @@ def array_of(paused: PausedRun, core: "Core | None", span: ByteSpan) -> np.ndarr
 
 
 def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: int = 8) -> list[str]:
-    """Return the sentences about where two arrays differ; the worst elements first.
+    """Return sentences about the differences of two arrays, the largest differences first.
 
     Raises `UsageError` if the second array cannot be compared with the first.
     """
@@ -258,7 +259,7 @@ def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: i
 
 
 def bytes_differ(array: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return, as one row, which elements of two arrays of one type and size differ in their bytes, so that NaN equals NaN."""
+    """Return, as a flat array, which elements of two arrays of one type and size differ in their bytes, so that NaN equals NaN."""
     raw = [np.ascontiguousarray(a).view(np.uint8).reshape(a.size, -1) for a in (array, other)]
     return np.asarray((raw[0] != raw[1]).any(axis=1))
 
@@ -268,7 +269,7 @@ def _nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def same_place(span: ByteSpan, other: PausedRun, core: "Core | None") -> "tuple[ByteSpan, Core | None]":
-    """Return *span* and its owner in another paused run: the core of the same name there.
+    """Return *span* and its owner in another paused run, which is the core of the same name.
 
     Raises `UsageError` if that core does not run there.
     """

@@ -1,1 +1,1 @@
-"""A program that runs and runs again under the debugger."""
+"""Running a program, and running its launches again, under the debugger."""

@@ -1,6 +1,6 @@
-"""Find what needs no watching before a launch is watched: launches that no breakpoint can stop in, tasks before the first that one can.
+"""Finds the part of a launch that needs no observation: launches in which no breakpoint can stop, and tasks before the first possible stop.
 
-C runs the launch, and counts its lines by task.
+C runs the launch, and counts the lines of each task.
 """
 
 import functools
@@ -34,19 +34,19 @@ OF_TASKS = (
     stops.MomentLocation,
     stops.TimeLocation,
 )
-"""Locations at which one task can stop alone, where the breakpoint is of one task."""
+"""Locations at which a single task can stop, if the breakpoint is for one task."""
 
 
 @frozen
 class Sought:
-    """The aim of a breakpoint: to reach one of *lines* in *task*; None stands for any line, and for any task."""
+    """The lines at which a breakpoint stops, and its *task*; None stands for any line, and for any task."""
 
     task: str | None
     lines: Lines | None
 
 
 class _Order(RunObserver):
-    """Notes the tasks of a run in the order in which they begin, and its marks."""
+    """Records the tasks of a run in the order of their begin, and its marks."""
 
     between = True
 
@@ -57,7 +57,7 @@ class _Order(RunObserver):
         self._groups = 0
 
     def task_begin(self, core: "Core") -> None:
-        """Note the task that begins, for its own moments."""
+        """Record the task that begins, at a moment of its own."""
         before = self.latest
         super().task_begin(core)
         own = core
@@ -74,22 +74,22 @@ class _Order(RunObserver):
 def first_stop(
     points: Iterable[stops.Breakpoint], recorded: KeptLaunch, here: RunObserver | None
 ) -> tuple[int, int] | None:
-    """Return how many groups of tasks, and cores of the next one, C may run before one of the breakpoints *points* can stop.
+    """Return how many groups of tasks, and cores of the next group, C may run before one of the breakpoints *points* can stop.
 
-    None means that C has run the launch, on copies of its tensors, and that no breakpoint can stop in it.  (0, 0) means that
-    everything has to be watched: a task that is under way in the run *here* may reach a breakpoint, or nothing is known,
-    because Python runs the launch or a compiler is not worth its time.
+    None means that C has run the launch, on copies of its tensors, and that no breakpoint can stop in it.  (0, 0) means
+    that everything has to be observed: a task that is active in the run *here* may reach a breakpoint, or nothing is
+    known, since Python runs the launch or compiling would take longer.
     """
     session, sought = recorded.session, [_sought(one) for one in points]
-    # C follows the default schedule on the bytes of the program; anything else needs Python's watching.
+    # C follows the default schedule on the program's own bytes; anything else needs observation in Python.
     if session.native is None or recorded.edits or explored(session):
         return 0, 0
     engine = Engine.asked(session.request.options.engine)
     if None in sought or not engine.is_worth_compiling(session.request):
         return 0, 0
     wanted = [one for one in sought if one is not None]
-    # A line could be missed if C does not count every pass over it.
-    plan: LinkPlan = session.request.kernel.plan  # type: ignore[attr-defined] # of BANG C, as C runs it
+    # A line could be missed if C does not count every visit.
+    plan: LinkPlan = session.request.kernel.plan  # type: ignore[attr-defined] # of BANG C
     if not Lines().union(*(one.lines or () for one in wanted)) <= told_lines(plan):
         return 0, 0
     if recorded.passed is None:
@@ -112,14 +112,14 @@ def first_stop(
 
 
 def _sought(point: stops.Breakpoint) -> Sought | None:
-    """Return what a breakpoint waits for; None if it could stop at anything, anywhere."""
+    """Return the lines and the task of a breakpoint; None if it could stop anywhere."""
     location = point.location
     match location:
         case stops.LineLocation():
             return Sought(point.task, frozenset({(location.file, location.line)}))
         case stops.CallLocation():
             return Sought(point.task, location.places)
-        case stops.FunctionLocation(codes=codes):  # its first line stands for its entry
+        case stops.FunctionLocation(codes=codes):  # the first line represents the entry
             return Sought(point.task, frozenset((code.co_filename, code.co_firstlineno) for code in codes))
         case stops.TaskLocation():
             return Sought(location.label, None)
@@ -127,7 +127,7 @@ def _sought(point: stops.Breakpoint) -> Sought | None:
 
 
 def _passed(recorded: KeptLaunch, engine: Engine) -> PassedLaunch:
-    """Let C run the launch, on copies of its tensors, and count what its tasks pass; return a failed launch without tasks if C cannot."""
+    """Let C run the launch, on copies of its tensors, and count the lines of its tasks; return a failed launch without tasks if C cannot."""
     session = recorded.session
     loaded = engine.counting(session.request.kernel, session.board.arch)
     if loaded is None:
@@ -139,7 +139,7 @@ def _passed(recorded: KeptLaunch, engine: Engine) -> PassedLaunch:
     failed = False
     try:
         run.run()
-    except Exception:  # noqa: BLE001 - where the task fails it is watched
+    except Exception:  # noqa: BLE001 - the failing task is observed in another run
         failed = True
     places = [(file, line) for file, line, *_ in covers]
     rows = {
@@ -151,7 +151,7 @@ def _passed(recorded: KeptLaunch, engine: Engine) -> PassedLaunch:
 
 @functools.lru_cache(maxsize=64)
 def told_lines(plan: "LinkPlan") -> Lines:
-    """Return the lines in the functions of *plan* whose visits C counts; a line that a task may also reach uncounted is left out."""
+    """Return the lines in the functions of *plan* whose visits C counts, except lines that a task may also reach uncounted."""
     counted: set[tuple[str, int]] = set()
     other: set[tuple[str, int]] = set()
     for part in plan.parts:
@@ -165,9 +165,9 @@ def told_lines(plan: "LinkPlan") -> Lines:
 def _sort_lines(
     node: object, before: Lines, counted: set[tuple[str, int]], other: set[tuple[str, int]]
 ) -> Lines:
-    """Sort the lines of *node* into *counted*, and into *other* where a task may reach a line without its being counted.
+    """Sort the lines of *node* into *counted*, and into *other* if a task may reach a line uncounted.
 
-    *before* are the lines counted by the time a task reaches *node*; return those counted by the time it leaves.
+    *before* are the lines counted before a task reaches *node*; return the lines counted when it leaves *node*.
     """
     if isinstance(node, tuple):
         for part in node:
@@ -188,7 +188,7 @@ def _sort_lines(
     for name in names:
         inside = getattr(node, name)
         if isinstance(node, Switch | Labelled) and name == "sections":
-            for section in inside:  # a task may begin with each of them
+            for section in inside:  # a task may enter at each of them
                 _sort_lines(section, here, counted, other)
         else:
             after = _sort_lines(inside, here, counted, other)
@@ -196,12 +196,13 @@ def _sort_lines(
     return here | before
 
 
-# Which breakpoints can stop in a launch of BANG C at all: the others need no watching, and a launch without any runs at full
-# speed.  For a kernel in Python this is not known: it may call what none of its functions names.
+# The breakpoints that can stop in a BANG C launch at all: the others need no observation, and a launch
+# without any runs at full speed.  For a Python kernel this is unknown, since it may call code that none of
+# its functions names.
 
 
 def reaching(points: Iterable[stops.Breakpoint], recorded: KeptLaunch) -> list[stops.Breakpoint]:
-    """Return those of the breakpoints *points* that can stop in a launch, as far as its code and its tensors tell."""
+    """Return the breakpoints of *points* that can stop in a launch, as far as its code and its tensors show."""
     plan = getattr(recorded.session.request.kernel, "plan", None)
     if plan is None:
         return list(points)
@@ -209,7 +210,7 @@ def reaching(points: Iterable[stops.Breakpoint], recorded: KeptLaunch) -> list[s
 
 
 def _reaches(location: stops.Location, recorded: KeptLaunch, plan: Any) -> bool:
-    """Return whether the launch, whose code is that of *plan*, can reach *location*; True if that is not known."""
+    """Return whether the launch, whose code is that of *plan*, can reach *location*; True if unknown."""
     match location:
         case stops.LineLocation():
             return (location.file, location.line) in _lines(plan)
@@ -241,12 +242,12 @@ def _lines(plan: object) -> Lines:
     )
 
 
-# Breakpoints on findings: C runs the launch for their checkers first.  If these find nothing, no such
+# Breakpoints on findings: C first runs the launch for their checkers.  If these find nothing, no such
 # breakpoint can stop in it.
 
 
 def finds_nothing(recorded: KeptLaunch, checks: Iterable[str]) -> bool:
-    """Return whether C has run the launch on copies of its tensors, and *checks* have nothing to report; False if C cannot tell."""
+    """Return whether C has run the launch on copies of its tensors, and *checks* have no findings; False if C cannot tell."""
     if recorded.session.native is None or recorded.edits or explored(recorded.session):
         return False
     copied, _ = recorded.again(())

@@ -1,4 +1,4 @@
-"""The launches of a program as the debugger keeps them: all that a second run needs, and the lines that their tasks pass in C."""
+"""The launches of a program as the debugger stores them: everything for another run, and the lines that their tasks reach in C."""
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from mlusim.memory.pointer import Ptr, View
 if TYPE_CHECKING:
     from mlusim.machine.session import Session
 
-# The account that C gives of a launch that it has run: its tasks, and the lines that each of them passed.
+# C's record of a launch that it has run: its tasks, and the lines that each of them reached.
 
 Lines = frozenset[tuple[str, int]]
 """Files and numbers of lines."""
@@ -31,9 +31,9 @@ Lines = frozenset[tuple[str, int]]
 
 @frozen
 class PassedTask:
-    """A task, or a memory core, that C has run: its name, its row of counts, and which cores had ended before it began.
+    """A task, or a memory core, that C has run: its name, its row of counts, and the cores that had ended before it began.
 
-    ``in_c`` is how many groups, and how many cores of its own group, had ended; None if other cores were under way.
+    ``in_c`` is how many groups, and how many cores of its own group, had ended; None if other cores were active.
     """
 
     name: str
@@ -43,19 +43,19 @@ class PassedTask:
 
 @frozen(eq=False)
 class PassedLaunch:
-    """A launch that C has run: its tasks in the order in which they began, the lines that each of them passed, and whether it failed."""
+    """A launch that C has run: its tasks in the order of their begin, the lines that each reached, and whether it failed."""
 
     tasks: Sequence[PassedTask]
     lines: Sequence[Lines]
     failed: bool
 
 
-DEFAULT_HISTORY = 1 << 30  # bytes of tensors kept of a program's launches
+DEFAULT_HISTORY = 1 << 30  # bytes of tensors stored for a program's launches
 
 
 @frozen(eq=False)
 class Edit:
-    """A change by hand at *position*: ``text`` describes it, ``apply`` makes it in the run of the tracer that it is given."""
+    """A change by hand at *position*: ``text`` describes it, ``apply`` makes it in the run of a given tracer."""
 
     position: Position
     text: str
@@ -64,17 +64,17 @@ class Edit:
 
 @define(eq=False)
 class KeptLaunch:
-    """One launch of the program: its request, and the bytes of its tensors when it began.
+    """One launch of the program: its request, and the initial bytes of its tensors.
 
-    ``choices`` is its schedule before the first decision, ``pins`` what its kernel's variables were bound to.
-    ``tensors`` maps each tensor that the launch may change to a copy of its bytes; it is None once the copies
-    have been dropped to make room for later launches.  ``moments`` is the number of its moments, once they have
-    been counted; ``shown`` counts what its kernels have printed to the user; ``clock`` is the predicted time of its
-    moments, once it has been asked for (`mlusim.debug.look.clock`).  ``edits`` are the changes that the user has made
-    by hand, in order: with any, a run of the launch is no longer what the program does.
-    ``groups`` is how many groups of tasks (Block tasks, or unions) the program's own run has begun, ``ended`` how many
-    of them, counted from the first, were complete when it ended or failed.  ``passed`` are the lines that its tasks
-    pass, as C has counted them (`mlusim.debug.run.ahead`), once they have been asked for.
+    ``choices`` is its schedule before the first decision, ``pins`` are the initial bindings of its kernel's
+    variables. ``tensors`` maps each tensor that the launch may change to a copy of its bytes; it is None once the
+    copies were dropped to make room for later launches.  ``moments`` is the number of its moments, once counted;
+    ``shown`` counts the output of its kernels that the user has seen; ``clock`` has the predicted times of its
+    moments, once requested (`mlusim.debug.look.clock`).  ``edits`` are the user's changes by hand, in order; if there
+    are any, a run of the launch differs from the program. ``groups`` is how many groups of tasks (Block tasks, or
+    unions) the program's own run has begun, ``ended`` how many of them, counted from the first, were complete when it
+    ended or failed.  ``passed`` are the lines that its tasks reach, as counted by C (`mlusim.debug.run.ahead`), once
+    requested.
     """
 
     index: int
@@ -95,9 +95,9 @@ class KeptLaunch:
 
     @classmethod
     def of(cls, index: int, session: "Session", room: int) -> "KeptLaunch":
-        """Keep the launch that is about to begin; snapshots of it may take *room* bytes."""
+        """Store the launch that is about to begin; its snapshots may take *room* bytes."""
         found = session.given
-        # What the launch may not change needs no copy.
+        # Read-only tensors need no copy.
         tensors = {a: a.raw.copy() for a in found if a.writable}
         body = session.request.kernel.body
         code = getattr(body, "__code__", None)
@@ -106,15 +106,15 @@ class KeptLaunch:
         return cls(index, session, tensors, owned, Milestones(room), copy.deepcopy(session.choices), pins)
 
     def change(self, edit: Edit) -> None:
-        """Add a change by hand; drop the changes at later places, and what was counted in runs without this one."""
-        # Another change at the same place stays: they are made in the order of the user.
+        """Add a change by hand; drop the changes at later positions, and everything that was counted in runs without this one."""
+        # Another change at the same position stays: they are applied in the user's order.
         self.edits = [one for one in self.edits if one.position <= edit.position] + [edit]
-        # Snapshots and marks were taken without the change.
+        # Snapshots and marks were made without the change.
         self.milestones = Milestones(0)
         self.moments = self.clock = None
 
     def unwatched(self, mark: Mark | None) -> tuple[int, int]:
-        """Return how many groups of tasks C may run on the way to *mark*, and how many cores of the next group; without a mark on the way to the end."""
+        """Return how many groups of tasks, and cores of the next group, C may run on the way to *mark*; None: to the end."""
         if self.session.native is None or self.edits or explored(self.session):
             return 0, 0
         if mark is not None:
@@ -123,7 +123,7 @@ class KeptLaunch:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the copies take."""
+        """The size of the copies, in bytes."""
         return sum(raw.size for raw in (self.tensors or {}).values())
 
     @property
@@ -135,7 +135,7 @@ class KeptLaunch:
 
     @property
     def kernel(self) -> str:
-        """The name of the kernel that was launched."""
+        """The name of the kernel."""
         return self.session.request.kernel.name
 
     @property
@@ -144,7 +144,7 @@ class KeptLaunch:
         return reachable(self.session.request.kernel.body, self.owned)
 
     def elsewhere(self, wanted: Callable[[str, str], bool]) -> list[UserFunction]:
-        """Return the functions of BANG C that kernels of the program can reach and that are *wanted*, by file and name."""
+        """Return the BANG C functions that kernels of the program can reach and for which *wanted*(file, name) is true."""
         files: Iterable[Any] = getattr(self.session.request.kernel, "beside", tuple)()
         found = (
             file.function(form.symbol).code
@@ -157,7 +157,7 @@ class KeptLaunch:
 
     @property
     def parameters(self) -> list[str]:
-        """The names of the kernel's parameters, without ``mlu``, as many as there are arguments."""
+        """The names of the kernel's parameters, without ``mlu``; as many as there are arguments."""
         count = len(self.session.request.arguments)
         names = self.session.request.kernel.parameters
         return [*names, *(f"argument{n}" for n in range(len(names), count))][:count]
@@ -170,11 +170,11 @@ class KeptLaunch:
         timing: bool = False,
         in_c: tuple[int, int] = (0, 0),
     ) -> "tuple[Session, dict[Allocation, Allocation]]":
-        """Return the same launch once more, not yet run, from its beginning or from *snapshot*.
+        """Return a session for another run of the launch, from its beginning or from *snapshot*.
 
-        *in_c* says how many groups of tasks C runs first, and how many cores of the group after them.
-        It works on copies of the tensors; the second value says which copy stands for which tensor.
-        Raises `UsageError` where the tensors' first bytes have been given up.
+        *in_c* says how many groups of tasks C runs first, and how many cores of the next group.
+        The session has copies of the tensors; the second value maps each tensor to its copy.
+        Raises `UsageError` if the initial bytes of the tensors were dropped.
         """
         kept = self.tensors if snapshot is None else snapshot.tensors
         if self.tensors is None or kept is None:
@@ -194,7 +194,7 @@ class KeptLaunch:
             variables,
             observers,
             groups,
-            # A run uses its choices up.
+            # A run consumes its choices.
             copy.deepcopy(self.choices),
             timing=timing,
             native_groups=in_c[0],
@@ -205,7 +205,7 @@ class KeptLaunch:
 
 
 def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Allocation, Allocation]) -> Any:
-    """Return the argument of a second run: a tensor or pointer into a copy, or anything else as it is."""
+    """Return an argument of another run: a tensor or pointer into a copy, or any other value unchanged."""
     original = allocation_of(argument)
     if original is None or original not in kept:
         return argument
@@ -221,9 +221,9 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
 
 
 def trim(launches: list[KeptLaunch], budget: int) -> None:
-    """Drop the copies of the oldest launches until the rest takes at most *budget* bytes; keep those of the last."""
+    """Drop the copies of the oldest launches until the rest takes at most *budget* bytes; those of the last one stay."""
     total = sum(launch.nbytes for launch in launches)
-    # The last launch is the one that the user looks at.
+    # The user looks at the last launch.
     for launch in launches[:-1]:
         if total <= budget:
             return
@@ -233,21 +233,21 @@ def trim(launches: list[KeptLaunch], budget: int) -> None:
 
 # -- bindings --------------------------------------------------------------------------------------
 #
-# The program rebinds the closures and modules that a kernel reads for its next launch.  A run of an earlier
-# launch gets the bindings that were there when it began; the program gets its own back before it goes on.
-# Objects are not copied: what the program changes in place stays changed.
+# The program rebinds the closures and module variables that a kernel reads before its next launch.  A run of
+# an earlier launch has the bindings that existed when the launch began; the program's own are restored before
+# it continues. Objects are not copied: a change in place stays.
 
 _MISSING = object()
 
 
 @frozen(eq=False)
 class _Cell:
-    """A variable of a function around the kernel."""
+    """A closure variable of the kernel."""
 
     cell: CellType
 
     def exchange(self, value: object) -> Any:
-        """Bind *value*, and return what was bound."""
+        """Bind *value*, and return the earlier value."""
         try:
             before = self.cell.cell_contents
         except ValueError:
@@ -267,7 +267,7 @@ class _Global:
     name: str
 
     def exchange(self, value: object) -> Any:
-        """Bind *value*, and return what was bound."""
+        """Bind *value*, and return the earlier value."""
         before = self.names.get(self.name, _MISSING)
         if value is not _MISSING:
             self.names[self.name] = value
@@ -278,13 +278,13 @@ class _Global:
 
 @define(eq=False)
 class Hold:
-    """The bindings of one run: its own while others are in place, the others' while its own are."""
+    """The bindings of one run while they are not in place; while they are, those that they replace."""
 
     variables: tuple[_Cell | _Global, ...]
     values: list[Any]
 
     def exchange(self) -> None:
-        """Exchange the bindings in place for those that are kept."""
+        """Exchange the stored bindings and the current ones."""
         self.values = [
             variable.exchange(value) for variable, value in zip(self.variables, self.values, strict=True)
         ]
@@ -292,14 +292,14 @@ class Hold:
 
 @frozen(eq=False)
 class Pins:
-    """The bindings that a launch began with."""
+    """The bindings at the beginning of a launch."""
 
     variables: tuple[_Cell | _Global, ...]
     values: tuple[Any, ...]
 
     @classmethod
     def of(cls, body: Callable[..., Any], owned: Owned) -> "Pins":
-        """Return those that *body* and the functions it can reach name."""
+        """Record the bindings of the variables that *body* and the functions that it can reach name."""
         found: dict[Any, tuple[_Cell | _Global, Any]] = {}
         for function in functions_of(body, owned):
             for cell in function.__closure__ or ():
@@ -315,18 +315,18 @@ class Pins:
         return cls(tuple(variable for variable, _ in pairs), tuple(value for _, value in pairs))
 
     def hold(self) -> Hold:
-        """Return the bindings for one more run."""
+        """Return the bindings for another run."""
         return Hold(self.variables, list(self.values))
 
 
 @define(eq=False)
 class Holder:
-    """Says whose bindings are in place: those of one run, or the program's own."""
+    """Tracks whose bindings are in place: those of one run, or the program's own."""
 
     current: Hold | None = field(default=None, init=False)
 
     def take(self, hold: Hold | None) -> None:
-        """Put the bindings of *hold* in place, or the program's own if it is None."""
+        """Put the bindings of *hold* in place; None: the program's own."""
         if self.current is hold:
             return
         if self.current is not None:

@@ -1,9 +1,9 @@
-"""The moments of a run: the observer that follows its cores, how many moments have passed, and what another run may skip.
+"""The moments of a run: the observer that follows its cores, the number of moments, and the part that another run may skip.
 
-A mark says which moment the n-th rare event (a task begins or ends, a wait begins) is, so that a run may
-go unwatched, at full speed, up to a mark before the moment asked for.  A snapshot holds the tensors at a
-moment at which no task was under way, so that a run may leave out everything before it.  Both are made by
-the counters of the cores, which tell how many moments have passed where nothing was announced.
+A mark is the moment of the n-th rare event (a task begins or ends, a wait begins), so that a run may
+be unobserved, at full speed, up to a mark before the requested moment.  A snapshot has the tensors at a
+moment at which no task was active, so that a run may skip everything before it.  Both are computed from
+the counters of the cores, which give the number of moments without announcements.
 """
 
 from bisect import bisect_right, insort
@@ -25,44 +25,44 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core, RunningLaunch
     from mlusim.machine.session import Session
 
-MARKS = 1 << 16  # marks kept of a launch; every other one is given up when there are more
-SNAPSHOTS = 12  # snapshots kept of a launch
+MARKS = 1 << 16  # marks stored for a launch; if there are more, every other one is dropped
+SNAPSHOTS = 12  # snapshots stored for a launch
 SPACING = 2000  # moments between two snapshots, at least
 
 
 class RunObserver(Observer):
-    """Knows the cores of a run that have begun and not ended, and what went wrong."""
+    """Tracks the active cores of a run (begun and not ended), and its failure."""
 
     name = "debugger"
 
     def __init__(self) -> None:
         self.session: Session | None = None
         self.cores: list[Core] = []
-        self.finished = 0  # tasks and memory cores that have ended
-        self.ended: set[str] = set()  # their names, as far as they were seen
+        self.finished = 0  # the number of tasks and memory cores that have ended
+        self.ended: set[str] = set()  # their names, as far as they were observed
         self.raised: BaseException | None = None
         self.failed: Core | None = None
-        self.latest: Union | None = None  # the group of tasks that has begun last
-        self.begun = 0  # cores of that group that have begun
+        self.latest: Union | None = None  # the group of tasks that began last
+        self.begun = 0  # the number of cores of that group that have begun
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Note whose launch it is."""
+        """Record the session of the launch."""
         self.session = cast("Session", launch)
 
     def task_begin(self, core: "Core") -> None:
-        """Note the core that runs the task, and its group."""
+        """Record the core that runs the task, and its group."""
         self.cores.append(core)
         self.begun = self.begun + 1 if core.union is self.latest else 1
         self.latest = core.union
 
     def only_latest(self, ending: "Core | None" = None) -> bool:
-        """Return whether the group of tasks that has begun last is the only one under way; *ending* is a core that is about to end."""
+        """Return whether the group that began last is the only active one; *ending* is a core that is about to end."""
         return all(core.union is self.latest for core in (*self.cores, *([ending] if ending else ())))
 
     def members(self, ending: "Core | None" = None) -> int:
-        """Return how many cores of the group that has begun last have ended; 0 where the others may still depend on them.
+        """Return how many cores of the group that began last have ended; 0 if the others may still depend on them.
 
-        They cannot where one core alone is under way, *ending* counted, and nothing has been declared in SRAM.
+        They cannot if only one core is active, including *ending*, and nothing was declared in SRAM.
         """
         clusters = () if self.latest is None else self.latest.clusters
         if len(self.cores) + (ending is not None) != 1 or any(c.sram.high_water for c in clusters):
@@ -70,17 +70,17 @@ class RunObserver(Observer):
         return self.begun - 1
 
     def task_end(self, core: "Core") -> None:
-        """Forget the core that ran the task."""
+        """Remove the core that ran the task."""
         self.cores.remove(core)
         self.finished += 1
         self.ended.add(name_of(core))
 
     def fault(self, core: "Core", fault: "Fault") -> None:
-        """Note whose fault it is."""
+        """Record the core that faulted."""
         self.failed, self.raised = core, fault
 
     def error(self, core: "Core", error: BaseException) -> None:
-        """Note an error of the kernel's own."""
+        """Record the core whose kernel raised an exception."""
         self.failed, self.raised = core, error
 
 
@@ -88,10 +88,10 @@ class RunObserver(Observer):
 
 
 class Mark(NamedTuple):
-    """The moment of the *rare*-th rare event, and how many groups of tasks had ended before it; -1 where several were under way.
+    """The moment of the *rare*-th rare event, and how many groups of tasks had ended before it; -1 if several were active.
 
-    ``members`` is how many cores of the next group had ended as well: those that began first, and on which the others
-    do not depend.
+    ``members`` is how many cores of the next group had ended as well: the first ones, on which the others do
+    not depend.
     """
 
     moment: int
@@ -102,10 +102,10 @@ class Mark(NamedTuple):
 
 @frozen(eq=False)
 class Snapshot:
-    """The launch just before *moment*, at which a group of tasks begins and no other is under way.
+    """The launch just before *moment*, at which a group of tasks begins and no other is active.
 
     *rare* counts the rare events before it, *groups* the groups that had ended, *finished* their cores,
-    *ended* are the names of these, *pieces* counts what the kernels had printed, and *printed* are the lines of
+    *ended* are the names of these cores, *pieces* counts the pieces of output so far, and *printed* are the lines of
     ``__bang_printf``.
     """
 
@@ -120,7 +120,7 @@ class Snapshot:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes."""
+        """The size in bytes."""
         return sum(raw.size for raw in self.tensors.values())
 
 
@@ -135,7 +135,7 @@ class Milestones:
     _spacing: int = field(default=SPACING, init=False)
 
     def note(self, mark: Mark) -> None:
-        """Note a rare event at which nothing is in flight."""
+        """Record a rare event at which no effect is in flight."""
         if mark.rare % self._stride:
             return
         if not self._marks or mark.moment > self._marks[-1].moment:
@@ -159,14 +159,14 @@ class Milestones:
         return moment >= last + self._spacing and 2 * nbytes <= self.room
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot that is later than all others; drop every second one if there are too many."""
+        """Add a snapshot that is later than all others; drop every second one if there are too many."""
         self._snapshots.append(snapshot)
         total = sum(one.nbytes for one in self._snapshots)
         if len(self._snapshots) > SNAPSHOTS or total > self.room:
             self._snapshots, self._spacing = self._snapshots[1::2], self._spacing * 2
 
     def forget(self) -> None:
-        """Drop the snapshots; marks stay."""
+        """Drop the snapshots; the marks stay."""
         self._snapshots, self._spacing = [], SPACING
 
     def snapshot(self, moment: int) -> Snapshot | None:
@@ -175,7 +175,7 @@ class Milestones:
         return before[-1] if before else None
 
 
-# -- what the counters tell ------------------------------------------------------------------------
+# -- the values of the counters --------------------------------------------------------------------
 
 
 ANNOUNCED = tuple(
@@ -184,39 +184,39 @@ ANNOUNCED = tuple(
     if row.form in ("copy", "gather", "discrete", "async")
     or (row.operands and row.form not in ("load", "store"))
 )
-"""Rows whose issue is announced, with their operands."""
+"""Rows that are announced with their operands when they are issued."""
 
 WAITING = tuple(
     number
     for number, name in enumerate(ISA)
     if number not in ANNOUNCED and (name.startswith("sync") or name in ("bang_lock", "bang_unlock"))
 )
-"""Rows that begin a wait, for pipes, for other cores or for a mutex."""
+"""Rows that begin a wait for pipes, other cores or a mutex."""
 
 FLYING = tuple(
     number
     for number, (name, row) in enumerate(ISA.items())
     if row.form == "async" or (row.form in ("copy", "gather") and name.endswith("_async"))
 )
-"""Rows whose effect lands behind their issue, which is a moment of its own."""
+"""Rows whose effect lands after their issue, at a moment of its own."""
 
 HEARD = frozenset(name for number, name in enumerate(ISA) if number in ANNOUNCED or number in WAITING)
-"""Intrinsics that the machine announces by name; of others only their lines are known."""
+"""Intrinsics that the machine announces by name; of others only the lines are known."""
 
 
 LOCKING = tuple(number for number, name in enumerate(ISA) if name in ("bang_lock", "bang_unlock"))
 
 
-FEW = 16  # cores under way, of which counters are read at a rare event
+FEW = 16  # active cores whose counters are read at a rare event
 
 
 def explored(session: "Session") -> bool:
-    """Return whether the launch follows a schedule other than the default one."""
+    """Return whether the launch has another schedule than the default one."""
     return session.choices is not None
 
 
 def counts_tell(session: "Session") -> bool:
-    """Return whether the counters of *session* tell its moments so far.
+    """Return whether the counters of *session* determine its moments so far.
 
     They do not on boards of MLU2xx, which may copy on the vector pipe where others have an effect in flight.
     """
@@ -224,13 +224,13 @@ def counts_tell(session: "Session") -> bool:
 
 
 def issues(core: "Core") -> int:
-    """How many instructions and scalar accesses *core* has begun that are announced with their operands."""
+    """Return how many instructions and scalar accesses that are announced with their operands *core* has begun."""
     counts = core.mlu.counts
     return sum(core.loads) + sum(core.stores) + sum(counts[number] for number in ANNOUNCED)
 
 
 def elapsed(session: "Session") -> tuple[int, int]:
-    """Return how many rare events and moments the ended tasks of *session* have had, by its tally."""
+    """Return the numbers of rare events and moments of the ended tasks of *session*, from its tally."""
     tally = session.tally
     counts, ended = tally.counts, len(tally.tasks)
     rare = 2 * ended + sum(counts[number] for number in WAITING)
@@ -239,9 +239,9 @@ def elapsed(session: "Session") -> tuple[int, int]:
 
 
 def under_way(cores: "Iterable[Core]") -> tuple[int, int] | None:
-    """Return how many rare events and moments *cores*, all of them under way, have had.
+    """Return the numbers of rare events and moments of the active *cores*.
 
-    None if the counters do not tell: a core has an effect in flight, or has asked for a mutex and may be waiting for it.
+    None if the counters do not determine them: a core has an effect in flight, or may be waiting for a mutex.
     """
     rare = moments = 0
     for core in cores:
@@ -255,7 +255,7 @@ def under_way(cores: "Iterable[Core]") -> tuple[int, int] | None:
 
 
 def mark_here(run: "RunObserver", groups: int, ending: "Core | None" = None) -> Mark | None:
-    """Return the mark of the rare event that *run* is at, where *groups* have begun and *ending* is a core at its end; None where the counters do not tell."""
+    """Return the mark of the current rare event of *run*, where *groups* have begun and *ending* is a core at its end; None if the counters do not determine it."""
     session = run.session
     if session is None or not counts_tell(session) or len(run.cores) > FEW:
         return None
@@ -268,13 +268,14 @@ def mark_here(run: "RunObserver", groups: int, ending: "Core | None" = None) -> 
     return Mark(moments, rare)
 
 
-# The way to the moment of interest through a task: what the task does is counted, and not announced.
+# Within a task, on the way to the requested moment, instructions are counted but not announced.
 
 
 class DozingAnnouncer:
-    """Takes the place of a core's *announcer* while the run dozes: calls *passed* at each moment, and makes no effect of it.
+    """Replaces a core's *announcer* while the run dozes: it calls *passed* at each moment, without constructing an effect.
 
-    Asynchronous effects are made all the same: one that is in flight when the run wakes is announced as it lands.
+    Asynchronous effects are constructed all the same: one that is in flight when the run wakes is announced when it
+    lands.
     """
 
     __slots__ = ("_announcer", "_passed")
@@ -283,24 +284,24 @@ class DozingAnnouncer:
         self._passed, self._announcer = passed, announcer
 
     def row(self, *announced: object) -> None:
-        """Count a moment, and return no effect: none was made."""
+        """Count a moment, and return None in place of an effect."""
         del announced
         self._passed()
 
-    # Intrinsics, blocking effects with strides, landings and scalar accesses are each one moment.
+    # Intrinsics, blocking strided effects, landings and scalar accesses are one moment each.
     copy = lands = scalar = row
 
     def flight(self, *announced: Any) -> Effect:
-        """Count the issue of an asynchronous effect, which is announced as `Announcer.in_flight` makes it."""
+        """Count the issue of an asynchronous effect, and return the effect, made by `Announcer.in_flight`."""
         effect = self._announcer.in_flight(*announced)
         self._passed()
         return effect
 
     def retire(self, effect: Effect | None) -> None:
-        """Note that the bytes of *effect* have changed."""
+        """Note that *effect* has changed its bytes."""
         if effect is not None:
             effect.landed = True
 
     def mark(self) -> list[Step]:
-        """Return no steps: none is made."""
+        """Return no steps, since none are constructed."""
         return []

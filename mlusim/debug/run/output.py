@@ -1,7 +1,7 @@
-"""The output of kernels: shown once, where the user comes by first, however often a launch runs again.
+"""The output of kernels: it is shown once, when the user first reaches it, however often a launch runs again.
 
-A launch is deterministic, so the n-th piece that its kernels write to ``sys.stdout`` or ``sys.stderr`` is the
-same in every run of it.  ``breakpoint()`` counts as a piece, too: each call stops the user once.
+A launch is deterministic, so that the n-th piece that its kernels write to ``sys.stdout`` or ``sys.stderr`` is the
+same in every run.  A call of ``breakpoint()`` counts as a piece, too: each call stops the user once.
 """
 
 import sys
@@ -14,15 +14,15 @@ from attrs import define
 
 @define(eq=False)
 class ShownOutput:
-    """The number of pieces of one launch's output that the user has seen."""
+    """The number of pieces of a launch's output that the user has seen."""
 
     count: int = 0
 
 
 class Ear:
-    """Counts the pieces of one run; only new ones pass, and none while it is not ``loud``.
+    """Counts the pieces of output of one run; only new ones are written, and none while it is not ``loud``.
 
-    While ``aside``, what is written is none of the kernels', and passes.
+    While ``aside`` is set, output does not come from kernels, and is written uncounted.
     """
 
     def __init__(self, shown: ShownOutput) -> None:
@@ -36,7 +36,7 @@ class Ear:
         self._inside: tuple[Any, Any] = self._filters
 
     def passes(self) -> bool:
-        """Count one more piece, and return whether it is new to the user."""
+        """Count one more piece, and return whether it is to be written."""
         if self.aside:
             return True
         self.count += 1
@@ -46,7 +46,7 @@ class Ear:
         return True
 
     def written(self, write: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what *write* returns; afterwards do what `outside` was asked for meanwhile."""
+        """Call *write* and return its result; then call the function that `outside` received during the write, if any."""
         self._writing = True
         try:
             return write(*arguments)
@@ -57,8 +57,9 @@ class Ear:
                 behind()
 
     def outside(self, act: Callable[[], None]) -> None:
-        """Do *act*, which may pause the run: now, or after the write that is in progress."""
-        # A stream runs handlers of signals with its lock held, and would lose what the debugger writes to it then.
+        """Call *act*, which may pause the run: now, or after a write in progress."""
+        # A stream runs signal handlers while it holds its lock, and would lose the debugger's own output
+        # then.
         if self._writing:
             self._behind = act
         else:
@@ -66,7 +67,7 @@ class Ear:
 
     @contextmanager
     def listening(self, trap: Callable[[], None] | None = None) -> Iterator[None]:
-        """Count what is written in the block; call *trap* at a ``breakpoint()`` that is new."""
+        """Count the output of the block; call *trap* at a ``breakpoint()`` that is new to the user."""
         before = sys.stdout, sys.stderr, sys.breakpointhook
         self._filters[0].stream, self._filters[1].stream = before[:2]
 
@@ -86,7 +87,7 @@ class Ear:
 
 
 class _Filter:
-    """Stands for a stream while kernels run."""
+    """Replaces a stream while kernels run."""
 
     stream: Any = None
 
@@ -94,13 +95,13 @@ class _Filter:
         self.ear = ear
 
     def write(self, text: str) -> int:
-        """Write only what the user has not seen yet."""
+        """Write *text* if the user has not seen it yet."""
         if self.ear.passes():
             self.ear.written(self.stream.write, text)
         return len(text)
 
     def flush(self) -> None:
-        """Write what the stream holds back."""
+        """Flush the stream's buffer."""
         self.ear.written(self.stream.flush)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -114,7 +115,7 @@ class _Filter:
 
 @contextmanager
 def unfiltered() -> Iterator[None]:
-    """Let what is written in the block, which is the debugger's user's, pass without being counted."""
+    """Write the output of the block, which comes from the debugger's user, uncounted."""
     ears = {stream.ear for stream in (sys.stdout, sys.stderr) if isinstance(stream, _Filter)}
     before = {ear: ear.aside for ear in ears}
     for ear in ears:

@@ -1,7 +1,7 @@
-"""The program that is being debugged: it runs once, launch by launch, and its kernels are not observed.
+"""The debugged program: it runs once, launch by launch, and its kernels are not observed.
 
-Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.run.runs`); the program
-itself goes on only where the debugger has nothing to stop for.
+Every stop inside a kernel is in another run of the launch (`mlusim.debug.run.runs`); the program
+itself continues only if the debugger has nothing to stop for.
 """
 
 from typing import TYPE_CHECKING, Any, cast
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 LAUNCH, FAILED, ENDED = "at a launch", "in a fault", "ended"
 
 
-NOTED = 512  # rare events that are noted before every other one is left out
-COPIED = 500  # bytes that snapshots copy for each moment of the program's own run, at most
+NOTED = 512  # rare events that are recorded before every other one is skipped
+COPIED = 500  # bytes that snapshots may copy for each moment of the program's own run
 
 
 class ProgramRun(RunObserver):
-    """Runs the program; ``state`` says where it has come to, ``result`` and ``failure`` how it ended.
+    """Runs the program; ``state`` is its current state, ``result`` and ``failure`` are its outcome.
 
-    It observes the launches of the program: their beginning, where it pauses, their end, and faults; and where no task is
-    under way it notes the moment, by the counters.  So C may run them.
+    It observes the launches of the program: their begin, at which it pauses, their end, and faults.  While no task is
+    active it records the moment from the counters, so that C may run the launches.
     """
 
     between = True
@@ -47,14 +47,14 @@ class ProgramRun(RunObserver):
         self.trapped = False
         self._ear = Ear(ShownOutput())
         self._ear.aside = True  # until a launch begins
-        self.results: dict[Allocation, Bytes] = {}  # what the launch's tensors are to hold at its end instead
+        self.results: dict[Allocation, Bytes] = {}  # replacements for its tensors at the end
         self._issued = 0
         self._events, self._noted, self._stride, self._copied = 0, 0, 1, 0
         self._stop_at_faults = True
         self._strand = Strand(self._body)
 
     def advance(self, *, stop_at_faults: bool = True) -> str:
-        """Let the program run to its next launch, to a fault in a kernel, or to its end; return the state."""
+        """Run the program up to its next launch, to a fault in a kernel, or to its end; return the state."""
         self._stop_at_faults = stop_at_faults
         self.holder.take(None)
         self.inside, self.trapped = True, False
@@ -69,25 +69,25 @@ class ProgramRun(RunObserver):
 
     @property
     def failure(self) -> BaseException | None:
-        """The error that ended the program, or None."""
+        """The exception that ended the program, or None."""
         return self._strand.error
 
     @property
     def issued(self) -> int:
-        """How many instructions and scalar accesses the launch has begun, by the counts of its cores."""
+        """The number of instructions and scalar accesses that the launch has begun, from its cores' counters."""
         return self._issued + sum(issues(core) for core in self.cores)
 
     def interrupt(self) -> None:
-        """Pause where the program is; called from inside, by a signal."""
+        """Pause the program at its current position; called in its own thread, by a signal."""
         self._ear.outside(lambda: self._pause(INTERRUPTED))
 
     def _trap(self) -> None:
-        """Pause: a kernel calls ``breakpoint()``."""
+        """Pause since a kernel calls ``breakpoint()``."""
         self.trapped = True
         self._pause(INTERRUPTED)
 
     def close(self) -> None:
-        """End the program where it is."""
+        """End the program at its current position."""
         self.holder.take(None)
         if self.state and not self._strand.ended:
             self._strand.abandon()
@@ -103,7 +103,7 @@ class ProgramRun(RunObserver):
     # -- what the machine announces --------------------------------------------------------------
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Keep the launch, and pause."""
+        """Store the launch, and pause."""
         super().launch_begin(launch)
         self.cores, self.finished, self.raised, self.failed = [], 0, None, None
         self.launches.append(
@@ -118,14 +118,14 @@ class ProgramRun(RunObserver):
         self._pause(LAUNCH)
 
     def task_begin(self, core: "Core") -> None:
-        """Note the moment now and then; where a group of tasks begins and no other is under way, keep a snapshot."""
+        """Record a moment from time to time; make a snapshot if a group of tasks begins and no other is active."""
         first = core.union is not self.latest
         super().task_begin(core)
         self.launches[-1].groups += first
         self._rare_event(snapshot=first and len(self.cores) == 1)
 
     def _rare_event(self, *, snapshot: bool = False, ending: "Core | None" = None) -> None:
-        """Note the moment of a rare event, or of only one in several if there are many."""
+        """Record the moment of a rare event; if there are many, only of every n-th."""
         self._events += 1
         if self._events % self._stride:
             return
@@ -140,7 +140,7 @@ class ProgramRun(RunObserver):
             self._snapshot(kept, session, mark.moment, mark.rare - 1)
 
     def _snapshot(self, launch: KeptLaunch, session: "Session", moment: int, rare: int) -> None:
-        """Keep a snapshot at the beginning of a group, where copying the tensors costs little compared with the run."""
+        """Make a snapshot at the beginning of a group, if copying the tensors costs little compared with the run."""
         cheap = self._copied + launch.nbytes <= moment * COPIED
         if cheap and launch.milestones.wanted(moment, launch.nbytes):
             self._copied += launch.nbytes
@@ -158,7 +158,7 @@ class ProgramRun(RunObserver):
         self._rare_event(ending=core)
 
     def launch_end(self, launch: "RunningLaunch") -> None:
-        """Give the program the tensors of a run that was changed by hand; output is its own from here on."""
+        """Replace the program's tensors by those of a run changed by hand; from here on output is the program's."""
         super().launch_end(launch)
         kept, session = self.launches[-1], self.session
         kept.ended = kept.groups
@@ -170,12 +170,12 @@ class ProgramRun(RunObserver):
         self._ear.aside = True
 
     def fault(self, core: "Core", fault: "Fault") -> None:
-        """Keep the fault, and pause before the kernel is unwound."""
+        """Store the fault, and pause before the kernel is unwound."""
         super().fault(core, fault)
         self._fail()
 
     def error(self, core: "Core", error: BaseException) -> None:
-        """Keep the error, and pause before the memories are given back."""
+        """Store the exception, and pause before the memories are freed."""
         super().error(core, error)
         self._fail()
 

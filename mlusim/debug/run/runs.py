@@ -1,6 +1,6 @@
 """Runs of launches that have begun: `LaunchRun` is one, on copies of the tensors; `RunMaker` makes those that a session needs.
 
-It needs them to stand at a position, to search, to look beside the present, and to count moments.
+A session needs runs to pause at a position, to search, to inspect another position, and to count moments.
 """
 
 import itertools
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class LaunchRun:
-    """One run of a recorded launch; `go` lets it go on, ``stop`` is where it is.
+    """One run of a stored launch; `go` continues it, ``stop`` is its current stop.
 
-    From moment *since* on everything is watched; what comes before is passed at full speed, or only
-    counted, or left out.  *checks* are names of checkers that watch it, and *beside* observers that listen after the
-    debugger; with checkers everything is watched from the beginning.  What its kernels print is shown
-    where it is *loud* and the user has not seen it.  *ahead* says how many groups of tasks C runs first, and how many cores of the
-    next one; the rest is watched.
+    From moment *since* on everything is observed; the moments before are run at full speed, only counted, or skipped.
+    *checks* are names of checkers of the run, and *beside* are observers that hear events after the debugger; with
+    checkers everything is observed from the beginning.  The output of its kernels is shown if the run is *loud* and
+    the user has not seen it.  *ahead* says how many groups of tasks C runs first, and how many cores of the next
+    group; the rest is observed.
     """
 
     def __init__(
@@ -48,7 +48,8 @@ class LaunchRun:
         self._holder = Holder() if holder is None else holder
         self.checks = tuple(checks)
         self.checkers = observers_of(self.checks) if self.checks else ()
-        # A checker needs every access, an edit its moment, and another schedule has no milestones to begin at.
+        # A checker needs every access, a change by hand its moment, and another schedule has no milestones to
+        # begin at.
         if self.checkers or recorded.edits or explored(recorded.session):
             since = 0
         self.tracer = Tracer(recorded, self._pause)
@@ -60,15 +61,15 @@ class LaunchRun:
         self._begun = False
 
     def _begin(self, since: int, observers: list[Any], ahead: tuple[int, int] | None) -> None:
-        """Make the session, from the last snapshot or past the last mark before moment *since*, or with C for the tasks *ahead*."""
+        """Make the session: from the last snapshot, or beyond the last mark, before moment *since*, or with C for the tasks *ahead*."""
         recorded, to_the_end = self.recorded, since >= END
         snapshot = recorded.milestones.snapshot(since) if ahead is None else None
         mark = recorded.milestones.mark(since) if ahead is None else None
-        # A snapshot at the mark or after it is nearer to the goal, and nothing before it has to be run.
+        # A snapshot at or after the mark is closer to the goal, and nothing before it has to run.
         if to_the_end or (snapshot is not None and mark is not None and mark.moment <= snapshot.moment):
             mark = None
         asleep = mark is not None or to_the_end or ahead is not None
-        # To the end nothing is watched on the way: the moments that are known begin with the snapshot.
+        # On the way to the end nothing is observed: the known moments begin with the snapshot.
         self.since = since if not to_the_end else 0 if snapshot is None else snapshot.moment
         self.tracer.begin_at(
             snapshot,
@@ -88,7 +89,7 @@ class LaunchRun:
 
     @property
     def stopped(self) -> Stop:
-        """The stop that it is at, of a run that has stopped."""
+        """The current stop of a run that has stopped."""
         assert self.stop is not None
         return self.stop
 
@@ -99,33 +100,34 @@ class LaunchRun:
         collect: Callable[[Stop], object] | None = None,
         trace_from: int | None = None,
     ) -> Stop | None:
-        """Go on to the next stop and return it; None when the launch has ended.
+        """Continue to the next stop and return it; return None when the launch has ended.
 
-        With *collect* the stops before *goal* are handed over, and only *goal* stops.  Raises what the program would see, unless it is a fault of the kernel.
+        With *collect*, stops before *goal* are passed to it, and the run stops only at *goal*.  Raises exceptions of
+        the program, except faults of the kernel.
         """
         every = tuple(stoppers)
         for stopper in every:
             if isinstance(stopper, Breakpoint) and isinstance(stopper.location, FindingLocation):
                 stopper.location.listen(self.checkers)
-        # After a fault nothing of the kernel runs any more, so there is nothing left to stop at.
+        # After a fault no code of the kernel runs, so that there is nothing left to stop at.
         self.tracer.arm(() if self.tracer.raised is not None else every, goal, trace_from)
         self.tracer.collect = collect
         self.stop, self._begun = None, True
         self.inside = True
         self._holder.take(self.hold)
         try:
-            # On the way to a known place a call of breakpoint() is no reason to stop.
+            # On the way to a known position, breakpoint() must not stop the run.
             with self.tracer.ear.listening(self._trap if goal is None else None):
                 self._strand.resume()
         finally:
             self.inside = False
-        # What the tracer has seen was shown as a stop; any other error belongs to the host.
+        # An exception that the tracer has heard was shown as a stop; any other belongs to the host.
         if self.tracer.raised is None and self._strand.error is not None:
             raise self._strand.error
         return self.stop
 
     def abandon(self) -> None:
-        """End the run where it is, and leave nothing of it."""
+        """End the run at its current position, and release everything."""
         self.tracer.disarm()
         self.tracer.ear.loud = False
         if self._begun and not self._strand.ended:
@@ -136,35 +138,35 @@ class LaunchRun:
             self._holder.take(None)
 
     def _trap(self) -> None:
-        """Stop at the next line of the kernel, which calls ``breakpoint()``."""
+        """Stop at the line of the kernel after the ``breakpoint()`` call."""
         self.tracer.interrupt(Trap())
 
     def _pause(self, stop: Stop) -> None:
         self.stop = stop
         if stop.kind is LAUNCH_END or stop.error is not None:
             self.recorded.error = stop.error
-            # A run that slept has not counted every moment.
+            # A run that was asleep has not counted every moment.
             if not self.tracer.asleep:
                 self.recorded.moments = self.tracer.moment
         self._strand.pause()
 
 
 class RunListener(Observer):
-    """An observer that listens to a run beside the debugger, and knows which run it is."""
+    """An observer that hears the events of a run after the debugger, and has access to the run."""
 
     def begin(self, run: LaunchRun) -> None:
-        """Note what it has to know of *run*, which has not begun."""
+        """Prepare for *run*, which has not begun."""
 
 
-LOOKBACK = 256  # moments before a stop that are watched, so that there is a history
-KEPT = 4096  # stops that a search backwards keeps; beyond that it counts them first
-WINDOWS = (256, 1 << 14, 1 << 18, END)  # moments before the present that are searched, one after the other
+LOOKBACK = 256  # moments before a stop that are observed, to have a history
+KEPT = 4096  # stops that a backwards search stores; if there are more it counts them first
+WINDOWS = (256, 1 << 14, 1 << 18, END)  # moments before the present that are searched, in this order
 
 
 class RunMaker:
-    """Makes runs of *host*'s launches; *checks* names the checkers that they need.
+    """Makes runs of *host*'s launches; *checks* returns the names of the checkers that they need.
 
-    ``active`` is the run that is on its way to a known place, and must not be stopped before it.
+    ``active`` is the run that is on its way to a known position, and must not be stopped before it.
     """
 
     def __init__(self, host: "ProgramRun", checks: Callable[[], tuple[str, ...]]) -> None:
@@ -174,7 +176,7 @@ class RunMaker:
 
     @property
     def holder(self) -> Holder:
-        """The one who says whose bindings are in place."""
+        """The object that tracks whose bindings are in place."""
         return self._host.holder
 
     def _make(self, recorded: KeptLaunch, *arguments: Any, **options: Any) -> LaunchRun:
@@ -187,7 +189,7 @@ class RunMaker:
         return self._host.launches[launch - 1]
 
     def _visited(self, launch: int) -> KeptLaunch:
-        """Return the launch, which alone keeps snapshots from now on."""
+        """Return the launch; snapshots of all others are dropped."""
         recorded = self.recorded(launch)
         for other in self._host.launches:
             if other is not recorded:
@@ -195,7 +197,7 @@ class RunMaker:
         return recorded
 
     def to(self, position: Position, since: int | None = None) -> LaunchRun:
-        """Return a run at *position*, watched from moment *since* on; raises `UsageError` where there is none."""
+        """Return a run paused at *position*, observed from moment *since* on; raises `UsageError` if the position does not exist."""
         recorded = self._visited(position.launch)
         if since is None:
             since = END if position.at_end else position.moment - LOOKBACK
@@ -207,7 +209,7 @@ class RunMaker:
         return run
 
     def beyond(self, launch: int, ahead: tuple[int, int]) -> LaunchRun:
-        """Return a run of a launch that has not begun; *ahead* is how many groups of tasks C runs first, and how many cores of the next group."""
+        """Return a run of a launch that has not begun; *ahead* is how many groups of tasks C runs first, and how many cores of the next."""
         return self._make(self._visited(launch), ahead=ahead, loud=True)
 
     def aside(
@@ -218,10 +220,10 @@ class RunMaker:
         watching: RunListener | None = None,
         following: Stopper | None = None,
     ) -> LaunchRun:
-        """Return a run beside the present one, at *position*, or with *watching* at the launch's end if that comes first.
+        """Return an additional run, paused at *position*, or, with *watching*, at the launch's end if that comes first.
 
-        It is watched from moment *since* on, or from *position* on if *since* is None.  *watching* hears what the run
-        announces, and *following* is asked as a stopper.  The caller abandons it.
+        It is observed from moment *since* on (None: from *position* on).  *watching* hears the events of the run,
+        and *following* is asked as a stopper.  The caller abandons it.
         """
         recorded = self.recorded(position.launch)
         beside = () if watching is None else (watching,)
@@ -238,9 +240,9 @@ class RunMaker:
         return run
 
     def last_before(self, limit: Position, stoppers: Iterable[Stopper], count: int = 1) -> Stop | None:
-        """Return the *count*-th last stop that *stoppers* would make in the launch of *limit* before it, or None.
+        """Return the *count*-th last stop that *stoppers* would make before *limit* in its launch, or None.
 
-        Return the first of them if there are fewer.  Looks at the last moments first, then further back.
+        If there are fewer, return the first of them.  The last moments are searched first, then earlier ones.
         """
         wanted = tuple(stoppers)
         moment = self.moments(limit.launch) if limit.at_end else limit.moment
@@ -254,7 +256,7 @@ class RunMaker:
         return self._counted(limit, wanted, count)
 
     def _counted(self, limit: Position, stoppers: tuple[Stopper, ...], count: int) -> Stop | None:
-        """Do as `last_before` if there are too many stops to keep: count them first."""
+        """Do the same as `last_before` if there are too many stops to store: count them first."""
         passed = itertools.count()
         self._search(limit, stoppers, 0, lambda _: next(passed))
         wanted, number = max(next(passed) - count, 0), itertools.count()
@@ -270,7 +272,7 @@ class RunMaker:
     def _search(
         self, limit: Position, stoppers: tuple[Stopper, ...], since: int, tell: Callable[[Stop], object]
     ) -> None:
-        """Pass to *tell* every stop that *stoppers* make at moments from *since* on and before *limit*."""
+        """Call *tell* with every stop that *stoppers* make from moment *since* on and before *limit*."""
         run = self._make(self.recorded(limit.launch), self._checks(), since=since)
         lines = run.since if any(s.lines for s in stoppers) else END
         try:
@@ -279,7 +281,7 @@ class RunMaker:
             run.abandon()
 
     def issue(self, launch: int, number: int) -> Stop | None:
-        """Return the stop at the *number*-th instruction of a launch."""
+        """Return the stop at the *number*-th instruction of a launch; None for 0."""
         if number == 0:
             return None
         run = self._make(self.recorded(launch))
@@ -288,7 +290,7 @@ class RunMaker:
         return stop
 
     def moments(self, launch: int) -> int:
-        """Return how many moments a launch that has ended has; counted by running it, once."""
+        """Return the number of moments of a launch that has ended; the first call runs the launch to count them."""
         recorded = self.recorded(launch)
         if recorded.moments is None:
             self.aside(Position(launch, END), since=0).abandon()
@@ -316,4 +318,4 @@ class RunMaker:
 
 
 def _pass_by(stop: Stop) -> None:
-    """Go on: who follows a run does not stop it."""
+    """Continue: a stopper that follows a run does not stop it."""

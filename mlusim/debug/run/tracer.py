@@ -1,8 +1,8 @@
-"""The observer behind the debugger: counts the moments of one run, and stops it where asked.
+"""The observer behind the debugger: it counts the moments of one run, and stops it where requested.
 
-It listens to every instruction, so a run that it watches takes a few times as long as one that
-nothing observes.  What comes before the moments of interest is passed asleep, or dozing where no mark is near.
-Lines are traced only while something asks for lines.
+It hears every instruction, so that an observed run takes a few times as long as one that
+nothing observes.  The moments before the interesting ones are passed asleep, or dozing if no mark is near.
+Lines are traced only while a stopper needs them.
 """
 
 import sys
@@ -43,19 +43,19 @@ if TYPE_CHECKING:
     from mlusim.debug.run.launches import KeptLaunch
     from mlusim.machine.session import Session
 
-HISTORY = 1000  # moments that a run remembers
-STEPS = 4096  # steps whose stoppers are remembered
+HISTORY = 1000  # moments that a run records
+STEPS = 4096  # steps whose stoppers are cached
 
 Trace = Callable[[FrameType, str, Any], Any]
 
 
 class Tracer(RunObserver, Tracing):
-    """Counts moments, and calls *pause* where a stopper, or the position asked for, is reached.
+    """Counts moments, and calls *pause* when a stopper asks for it, or the goal is reached.
 
-    ``moment`` is the last one announced and ``lines`` the lines of the kernel since.  While ``collect``
-    is set, stops are handed to it and the run goes on.  While ``asleep`` only rare events are
-    heard of, and nothing is counted: the run goes at full speed.  While ``dozing`` moments are counted,
-    and nothing is announced.
+    ``moment`` is the last announced one and ``lines`` the number of lines of the kernel since.  While ``collect``
+    is set, stops are passed to it and the run continues.  While ``asleep`` only rare events are
+    heard, and nothing is counted, so that the run has full speed.  While ``dozing`` moments are counted,
+    but not announced.
     """
 
     def __init__(self, recorded: "KeptLaunch", pause: Callable[[Stop], None]) -> None:
@@ -68,11 +68,11 @@ class Tracer(RunObserver, Tracing):
         self._milestones = recorded.milestones
         self._wake: Mark | None = None
         self._in_python = self._handed_over = (
-            False  # whether Python runs the tasks by now; whether it then wakes
+            False  # whether Python runs the tasks by now, and whether that wakes the run
         )
-        self._until = 0  # the last moment that may be passed dozing
+        self._until = 0  # the last moment that may pass while dozing
         self._elapsed: Callable[[Session], tuple[int, int]] = lambda _: (0, 0)
-        self._base = 0, 0  # rare events and moments before the snapshot that the run began with
+        self._base = 0, 0  # rare events and moments before the snapshot with which the run began
         self._watches: dict[Core, tuple[Any, Any]] = {}
         self._rare_events = self._groups = 0
         self._recent: deque[Effect | Op] = deque(maxlen=HISTORY)
@@ -95,14 +95,14 @@ class Tracer(RunObserver, Tracing):
 
     @property
     def recent(self) -> list[Op]:
-        """The last operations that were announced, oldest first."""
+        """The last operations that were announced, the oldest first."""
         first = self.moment - len(self._recent) + 1
         return [
             event if isinstance(event, Op) else Op(first + n, ISSUE, event.core, event.step.name, event)
             for n, event in enumerate(self._recent)
         ]
 
-    # -- what is asked -------------------------------------------------------------------------
+    # -- requests ------------------------------------------------------------------------------
 
     def begin_at(
         self,
@@ -114,10 +114,11 @@ class Tracer(RunObserver, Tracing):
         since: int,
         handed_over: bool = False,
     ) -> None:
-        """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or at all.
+        """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or, without one, never.
 
-        Where C hands the run over to Python (*handed_over*), it wakes as Python runs its first task; nothing is announced
-        before moment *since* then.  *elapsed* returns how many rare events and moments the ended tasks of a session have had.
+        If C runs the first tasks (*handed_over*), the run wakes when Python runs its first task; nothing is then
+        announced before moment *since*.  *elapsed* returns the numbers of rare events and moments of a session's
+        ended tasks.
         """
         if snapshot is not None:
             self.moment, self._rare_events = snapshot.moment - 1, snapshot.rare
@@ -131,7 +132,7 @@ class Tracer(RunObserver, Tracing):
     def arm(
         self, stoppers: Iterable[Stopper], goal: Position | None = None, trace_from: int | None = None
     ) -> None:
-        """Stop from now on where a stopper says so, and at *goal*; trace lines from moment *trace_from* on."""
+        """Set the stoppers and the *goal*; trace lines from moment *trace_from* on."""
         every = tuple(stoppers)
         for stopper in every:
             stopper.begin(self)
@@ -148,11 +149,11 @@ class Tracer(RunObserver, Tracing):
         self._alarm = min(END if goal is None else goal.moment, self._trace_from, self._next_edit)
 
     def disarm(self) -> None:
-        """Stop nowhere any more; the run is being abandoned."""
+        """Remove all stoppers, since the run is being abandoned."""
         self.arm(())
         self.collect, self._pause = None, _go_on
 
-    # -- what the machine announces --------------------------------------------------------------
+    # -- events of the machine -------------------------------------------------------------------
 
     def launch_begin(self, launch: RunningLaunch) -> None:
         """Count moment 0: the launch begins."""
@@ -161,7 +162,7 @@ class Tracer(RunObserver, Tracing):
             self._judge(Op(0, LAUNCH_BEGIN, None, "launch"))
 
     def task_begin(self, core: Core) -> None:
-        """Count a moment: a task begins; its lines are traced if those of the others are."""
+        """Count a moment: a task begins; its lines are traced if those of other tasks are."""
         before = self.latest
         super().task_begin(core)
         own = core
@@ -185,7 +186,7 @@ class Tracer(RunObserver, Tracing):
             self._judge(Op(moment, ISSUE, effect.core, effect.step.name, effect))
 
     def effect(self, effect: Effect) -> None:
-        """Count a moment where an asynchronous effect lands; for a blocking one, look for new findings."""
+        """Count a moment at which an asynchronous effect lands; after a blocking effect, look for new findings."""
         if effect.asynchronous:
             self.moment = moment = self.moment + 1
             self.lines = 0
@@ -212,12 +213,12 @@ class Tracer(RunObserver, Tracing):
         self._last(LAUNCH_END, None)
 
     def fault(self, core: Core, fault: Fault) -> None:
-        """Take the last moment: the core could not do what its kernel asked for."""
+        """Count the last moment: the core has faulted."""
         super().fault(core, fault)
         self._last(FAULT, core)
 
     def error(self, core: Core, error: BaseException) -> None:
-        """Take the last moment: the kernel raised an error of its own."""
+        """Count the last moment: the kernel has raised an exception."""
         super().error(core, error)
         self._last(FAULT, core)
 
@@ -240,18 +241,18 @@ class Tracer(RunObserver, Tracing):
             self._judge(op)
 
     def unheard(self) -> None:
-        """Count a moment of which nothing is announced."""
+        """Count a moment that is not announced."""
         self.moment += 1
         self._doze()
 
     def _doze(self) -> None:
-        """Wake at the last moment that may pass unannounced: everything after it is announced."""
+        """Wake at the last moment that may pass unannounced; later ones are announced."""
         if self.moment >= self._until:
             self.dozing = False
             self._listen()
 
     def _take_over(self, session: "Session") -> None:
-        """Count what C has run, whose waits and instructions are not announced; wake where the run is handed over."""
+        """Count the moments that C has run, in which waits and instructions are not announced; wake if C has handed the run over."""
         rare, moments = self._elapsed(session)
         self._in_python, self._rare_events = True, self._base[0] + rare
         if self._handed_over:
@@ -260,7 +261,7 @@ class Tracer(RunObserver, Tracing):
             self._listen()
 
     def _listen(self) -> None:
-        """Let every core announce what it does, or tell its moments while the run dozes."""
+        """Make every core announce its effects, or, while the run dozes, only count its moments."""
         for core, announcers in self._watches.items():
             if core in self.cores:
                 core.listen(*(self._dozing(core) if self.dozing else announcers))
@@ -268,13 +269,13 @@ class Tracer(RunObserver, Tracing):
             self._watches.clear()
 
     def _dozing(self, core: Core) -> tuple[Any, Any]:
-        """Return the listeners to instructions and scalar accesses of *core* while the run dozes."""
+        """Return the dozing announcers for instructions and for scalar accesses of *core*."""
         return tuple(
             None if watch is None else DozingAnnouncer(self.unheard, watch) for watch in self._watches[core]
         )  # type: ignore[return-value]
 
     def _awakes(self) -> bool:
-        """Return whether this is the mark to wake at: every moment is counted from here on."""
+        """Return whether this is the mark at which the run wakes; from here on every moment is counted."""
         if self._wake is None or self._rare_events != self._wake.rare:
             return False
         self.asleep, self.moment = False, self._wake.moment - 1
@@ -283,7 +284,7 @@ class Tracer(RunObserver, Tracing):
         return True
 
     def _begin_group(self) -> None:
-        """Begin a group of tasks; where no other is under way, a snapshot may be made."""
+        """Begin a group of tasks; if no other is active, a snapshot may be made."""
         session, milestones = self.session, self._milestones
         quiescent = (
             session is not None and len(self.cores) == 1 and not session.locks and not explored(session)
@@ -307,7 +308,7 @@ class Tracer(RunObserver, Tracing):
         )
 
     def _last(self, kind: str, core: Core | None) -> None:
-        """Take the last moment, at which checkers report what they have not reported before."""
+        """Count the last moment, at which checkers report their remaining findings."""
         self.moment += 1
         self.lines = 0
         op = Op(self.moment, kind, core, kind)
@@ -316,7 +317,7 @@ class Tracer(RunObserver, Tracing):
         if self._goal is not None or hits or (kind is FAULT and self.collect is None):
             self._stop(with_hits(hits, Stop(Position(self.launch, END), kind, core, error=self.raised)))
 
-    # -- judging -------------------------------------------------------------------------------
+    # -- stops ---------------------------------------------------------------------------------
 
     def _judge(self, op: Op) -> None:
         if op.moment >= self._alarm and self._alarmed(op):
@@ -333,7 +334,7 @@ class Tracer(RunObserver, Tracing):
         return self._edits[0].position.moment if self._edits else END
 
     def _edit(self) -> None:
-        """Make the changes that belong here; wait for the line of one that belongs to a line of this moment."""
+        """Make the changes at this position; trace lines if one belongs to a later line of this moment."""
         while self._edits and self._edits[0].position.moment == self.moment:
             if self._edits[0].position.lines > self.lines:
                 self.trace()
@@ -341,7 +342,7 @@ class Tracer(RunObserver, Tracing):
             self._edits.popleft().apply(self)
 
     def _alarmed(self, op: Op) -> bool:
-        """Begin to trace, make changes by hand, or arrive; return whether it has arrived."""
+        """Begin to trace, make changes by hand, or reach the goal; return whether it is reached."""
         goal = self._goal
         self._edit()
         if op.moment >= self._trace_from:
@@ -378,22 +379,22 @@ class Tracer(RunObserver, Tracing):
         if self.collect is not None and (self._goal is None or stop.position < self._goal):
             self.collect(stop)
             return
-        # Python traces nothing in this thread while a trace function runs, and this one may be paused for long: another session
-        # would miss its breakpoints on lines.
+        # Python traces no other code in this thread while a trace function runs, and this one may be paused
+        # for long: another session would miss its breakpoints on lines.
         sys.call_tracing(self._pause, (stop,))
         self._retrace()
 
     # -- lines ---------------------------------------------------------------------------------
 
     def frame_of(self, core: Core) -> FrameType | None:
-        """Return the kernel frame that *core* is in, from inside the run."""
+        """Return the kernel frame of *core*, called during the run."""
         running = self.session is not None and self.session.scheduler.running is core
         if running:
             return kernel_frame(sys._getframe())  # noqa: SLF001 - the kernel, behind mlusim's own frames
         return kernel_frame(core.carrier.frame if core.carrier is not None else None)
 
     def interrupt(self, stopper: Stopper) -> None:
-        """Stop as soon as *stopper* says so; called from inside the run."""
+        """Add *stopper* during the run, to stop as soon as it asks for it."""
         self._stoppers += (stopper,)
         self._known, self._armed = {}, True
         self._line_stoppers += (stopper,)
@@ -402,7 +403,7 @@ class Tracer(RunObserver, Tracing):
         self.trace()
 
     def trace(self) -> None:
-        """Follow the lines of every core from here on."""
+        """Trace the lines of every core from here on."""
         self.tracing = True
         for core in self.cores:
             if core.carrier is not None and core.carrier.frame is not None:
@@ -421,7 +422,7 @@ class Tracer(RunObserver, Tracing):
             frame = frame.f_back
 
     def _retrace(self) -> None:
-        """Trace lines after a pause if, and only if, a present stopper or the goal needs them."""
+        """Trace lines after a pause if, and only if, a current stopper or the goal needs them."""
         wanted = bool(self._line_stoppers) or self._goal_lines > 0
         if wanted:
             self.trace()
@@ -433,7 +434,7 @@ class Tracer(RunObserver, Tracing):
             sys.settrace(None)
 
     def _call(self, frame: FrameType, _event: str, _argument: object) -> Trace | None:
-        # Python calls this for mlusim's own functions, too: they are sorted out first.
+        # Python also calls this for mlusim's own functions, which are excluded first.
         if frame.f_code.co_filename in self._foreign or not self._owned(frame.f_code.co_filename):
             return None
         core = self.session.scheduler.running if self.session is not None else None
@@ -446,7 +447,7 @@ class Tracer(RunObserver, Tracing):
         return self._line
 
     def _note_lines(self) -> None:
-        """Note the numbers of the only lines at which something can happen; None if it can happen at any line."""
+        """Record the numbers of the only lines at which something can happen; None if it can happen at any line."""
         only = [stopper.at_only for stopper in self._line_stoppers]
         known = [numbers for numbers in only if numbers is not None]
         some = self._edits or len(known) < len(only)
@@ -494,4 +495,4 @@ class Tracer(RunObserver, Tracing):
 
 
 def _go_on(stop: Stop) -> None:
-    """Go on without a pause."""
+    """Continue without a pause."""

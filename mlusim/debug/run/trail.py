@@ -1,4 +1,4 @@
-"""`Trail`: the statements that one core executed in a run, with what they gave to variables, and the scalars that they loaded."""
+"""`Trail`: the statements that one core executed in a run, with the values that they assigned, and the scalars that they loaded."""
 
 from bisect import bisect_left
 from collections import deque
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from mlusim.debug.run.tracer import Tracer
     from mlusim.machine.core import Core
 
-LEFT = 32  # functions that have returned last, which a fault may have come through
-ITEMS = 64  # elements of an array in registers that are written down
-EVENTS = 400_000  # statements that are remembered; about 300 bytes each
+LEFT = 32  # functions that have returned last, through which a fault may have passed
+ITEMS = 64  # elements of an array in registers that are recorded
+EVENTS = 400_000  # statements that are recorded; about 300 bytes each
 
 
 class Began(NamedTuple):
-    """The beginning of a statement in the activation ``where``; without a ``piece`` the return of ``value`` from it.
+    """The begin of a statement in the activation ``where``; without a ``piece``, the return of ``value`` from it.
 
-    It is ``lines`` lines after ``moment``.  ``changes`` are the values of the variables that the statement before it, in the
-    same activation, may have written.
+    It is ``lines`` lines after ``moment``.  ``changes`` are the values of variables to which the statement before it,
+    in the same activation, may have written.
     """
 
     where: int
@@ -57,9 +57,9 @@ class LoadedBytes(NamedTuple):
 
 @define(eq=False)
 class Activation:
-    """A call of a function: ``parent`` is the activation that made it in its statement ``called``; -1 for none.
+    """A call of a function: the statement ``called`` of the activation ``parent`` made it; -1 for none.
 
-    ``events`` are the numbers of its statements in the trail.  ``whole`` says that it began in the trail.
+    ``events`` are the numbers of its statements in the trail.  ``whole`` is true if it began in the trail.
     """
 
     function: FunctionPieces
@@ -73,10 +73,10 @@ class Activation:
 
 @define(eq=False)
 class TrailEnd:
-    """The place of a trail that is asked about: the activation of the frame in focus, -1 for none that is followed.
+    """The point of a trail from which a search starts: the activation of the frame in focus, -1 if it is not in the trail.
 
-    ``before`` is the statement in progress there, or the number of the next, where none is; ``coming`` is the statement that
-    the line there begins, ``held`` the values of the frame's locals.
+    ``before`` is the statement in progress, or the number of the next one if none is; ``coming`` is the statement
+    that begins with the current line, ``held`` are the values of the frame's locals.
     """
 
     where: int
@@ -86,14 +86,15 @@ class TrailEnd:
 
 
 class Trail(Stopper):
-    """Follows the core called *label* in a run: ``events`` in their order, ``activations`` by number, ``loads``.
+    """Records the core *label* in a run: ``events`` in their order, ``activations`` by number, ``loads``.
 
-    It never stops the run.  At the line *until* it is at its end, and ``standing`` is where the frame *level* is there: who
-    pauses inside of a trace function keeps others of the thread from tracing.  Where there are too many statements the older half
-    is forgotten, and ``cut`` set.  With *every* all variables are written down at each statement: they may be changed by hand.
+    It never stops the run.  At the line *until* it ends, and ``standing`` is the point of the frame *level* then: a
+    pause inside of a trace function would keep other code in the thread from being traced.  If there are too many
+    statements the older half is dropped, and ``cut`` is set.  With *every* all variables are recorded at each
+    statement, since they may be changed by hand.
     """
 
-    lines = True  # the window of the run says where the trail begins
+    lines = True  # the window of the run determines the begin of the trail
 
     def __init__(
         self, label: str, until: Position | None = None, level: int = 0, *, every: bool = False
@@ -117,15 +118,15 @@ class Trail(Stopper):
         self._tracer = tracer  # type: ignore[assignment]
 
     def follows_lines(self, core: "Core | None") -> bool:
-        """Return whether *core* is the one that is followed; those of others count where changes by hand belong to lines."""
+        """Return whether *core* is recorded; other cores count if changes by hand belong to lines."""
         return self._every or self.follows_instructions(core)
 
     def follows_instructions(self, core: "Core | None") -> bool:
-        """Return whether *core* is the one that is followed."""
+        """Return whether *core* is the recorded one."""
         return core is not None and name_of(core) == self.label
 
     def at_line(self, core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
-        """Note that the end of the trail has come; it never stops."""
+        """Note that the end of the trail is reached; never stop."""
         here, until = self._tracer, self._until
         if here is None or until is None or core is None or self.standing is not None:
             return None
@@ -134,10 +135,10 @@ class Trail(Stopper):
         return None
 
     def stand(self, stack: list[FrameType], level: int, *, line: bool = False) -> TrailEnd:
-        """Return where frame *level* of *stack* is: before a *line* that has not begun, or inside a statement."""
+        """Return the point of frame *level* of *stack*: before a *line* that has not begun, or inside a statement."""
         frame = stack[min(level, len(stack) - 1)] if stack else None
         where = -1
-        if frame is not None:  # after a fault it has been left
+        if frame is not None:  # after a fault, the frame has been left
             where = self._active.get(frame, next((n for one, n in self._left if one is frame), -1))
         if frame is None or where < 0:
             return TrailEnd(where, len(self.events), None, {})
@@ -150,7 +151,7 @@ class Trail(Stopper):
         return TrailEnd(where, before, None if coming is None else coming[0], held)
 
     def at_instruction(self, core: "Core", frame: FrameType) -> None:
-        """Note the statement that an instruction of Python's in *frame* begins, if it begins one."""
+        """Record the statement that a Python instruction in *frame* begins, if it begins one."""
         if self.standing is not None:
             return
         number = self._active.get(frame)
@@ -165,13 +166,13 @@ class Trail(Stopper):
         self._note(number, active, begun[0], frame)
 
     def at_return(self, frame: FrameType, value: Any) -> None:
-        """Note what the function of *frame* returns."""
+        """Record the value that the function of *frame* returns."""
         number = self._active.pop(frame, -1)
         self._left.append((frame, number))
         if number >= 0 and self.standing is None:
             self._note(number, self.activations[number], None, frame, value)
 
-    # -- writing ---------------------------------------------------------------------------------
+    # -- recording -------------------------------------------------------------------------------
 
     def _enter(self, core: "Core", frame: FrameType) -> int:
         self.core = core
@@ -217,7 +218,7 @@ class Trail(Stopper):
             self._forget()
 
     def _forget(self) -> None:
-        """Forget the older half of the statements."""
+        """Drop the older half of the statements."""
         half = len(self.events) // 2
         del self.events[:half]
         for active in self.activations:
@@ -229,7 +230,7 @@ class Trail(Stopper):
         self.cut = True
 
     def loaded(self, effect: Effect, frame: FrameType | None) -> None:
-        """Note what *effect*, which a statement in *frame* issued, reads."""
+        """Record the bytes that *effect*, issued by a statement in *frame*, reads."""
         where = -1 if frame is None else self._active.get(frame, -1)
         if where < 0 or self._tracer is None or self.standing is not None:
             return
@@ -250,7 +251,7 @@ def _function(frame: FrameType) -> FunctionPieces | None:
 
 
 def seen(raw: Any) -> Any:
-    """Return a copy of the value that a variable holds now: the content of a cell, or the members of a record."""
+    """Return a copy of a variable's current value: the content of a cell, or the members of a record."""
     kind = raw.__class__
     if kind is int or kind is float or kind is Ptr:
         return raw

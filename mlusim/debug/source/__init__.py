@@ -1,1 +1,1 @@
-"""The code of kernels and the names of cores, which every other room of the debugger builds on."""
+"""The code of kernels and the names of cores, on which the rest of the debugger is built."""

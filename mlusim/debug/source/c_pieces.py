@@ -28,7 +28,7 @@ from mlusim.debug.source.pieces import (
 from mlusim.frontend.bangc import ir, scalars, types as t
 from mlusim.frontend.bangc.ir.walk import inner_names, parts_of, walk
 
-LONGEST = 72  # characters of a statement that is shown
+LONGEST = 72  # characters of a statement's text
 _CALLS = ir.Call | ir.Dispatch | ir.Invoke
 _ALL_CALLS = _CALLS | ir.IntrinsicCall
 
@@ -50,7 +50,7 @@ def pieces_of(function: ir.Function, code: CodeType) -> FunctionPieces:
 
 
 def _leading(kind: t.Type) -> bool:
-    """Return whether a local of type *kind* may lead to another variable."""
+    """Return whether a local of type *kind* may refer to another variable."""
     return isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic | t.Record)
 
 
@@ -69,7 +69,7 @@ class _Builder:
     def statements(
         self, body: Iterable[Any], parent: SourcePiece | None, role: str, guards: tuple[SourcePiece, ...] = ()
     ) -> None:
-        """Add the pieces of *body*, which runs when the test of *parent* has the outcome *role* and no statement of *guards* has jumped."""
+        """Add the pieces of *body*, which runs if the condition of *parent* has the outcome *role* and no statement of *guards* has jumped."""
         for node in body:
             made = self._statement(node, parent, role, guards)
             if made is not None and isinstance(node, ir.If) and (_jumps(node.then) or _jumps(node.other)):
@@ -143,13 +143,13 @@ class _Builder:
     # -- what is read ------------------------------------------------------------------------------
 
     def _reads(self, node: Any) -> Reads:
-        """Return the values that an expression reads, except those that pointers lead to, which are followed in memory."""
+        """Return the values that an expression reads, except targets of pointers, which are followed in memory."""
         if isinstance(node, ir.Load):
             return self._place_read(node.place)
         if isinstance(node, ir.Builtin):
             return (Read(BUILT_IN, node.name, node.name),)
         if isinstance(node, _CALLS):
-            # A function takes what it is given.
+            # The called function reads its arguments.
             return (Read(CALLED, getattr(node, "name", ""), text_of(node.span)),)
         if isinstance(node, ir.Conditional):
             sides = (self._reads(node.test), self._reads(node.then), self._reads(node.other))
@@ -179,7 +179,7 @@ class _Builder:
 
 
 def _own(node: Any) -> Iterator[Any]:
-    """Yield the expressions of a statement itself, without those of statements inside it."""
+    """Yield the expressions of a statement, without those of nested statements."""
     for name in ("test", "value"):
         found = getattr(node, name, None)
         if found is not None:
@@ -187,7 +187,7 @@ def _own(node: Any) -> Iterator[Any]:
 
 
 def _jumps(body: Iterable[Any]) -> bool:
-    """Return whether statements jump out of the block around them; a break of a loop or switch inside does not."""
+    """Return whether statements jump out of the enclosing block; a break of a loop or switch inside does not."""
     for node in body:
         if isinstance(node, ir.Break | ir.Continue | ir.Return | ir.Goto):
             return True
@@ -246,12 +246,12 @@ def _indices(place: Any) -> Iterator[ir.Expr]:
 
 
 def _computing(node: ir.Expr) -> Callable[[Values], Any]:
-    """Return a function that computes *node* from the values of locals; it returns None where *node* reads other values."""
+    """Return a function that computes *node* from the values of locals, or returns None if *node* reads other values."""
     return lambda held: _value(node, held)
 
 
 def _address(node: Any) -> Any:
-    """Return the place whose address an argument is; for a local pointer the place that it points to."""
+    """Return the place whose address an argument is; for a local pointer, its target."""
     while isinstance(node, ir.Convert):
         node = node.value
     if isinstance(node, ir.AddressOf):
@@ -263,7 +263,7 @@ def _address(node: Any) -> Any:
 
 
 def text_of(span: ir.Span) -> str:
-    """Return the text of a piece of source on one line, shortened where it is long."""
+    """Return the source text of *span* on one line, shortened if it is long."""
     lines = [linecache.getline(span.file, n).rstrip("\n") for n in range(span.line, span.end_line + 1)]
     if not lines or not any(lines):
         return ""
@@ -277,11 +277,11 @@ def text_of(span: ir.Span) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-# -- tests that are decided again ------------------------------------------------------------------
+# -- evaluating conditions again -------------------------------------------------------------------
 
 
 def _decider(test: ir.Expr) -> Callable[[Values], bool | None]:
-    """Return a function that computes *test* from the values of locals; it returns None where *test* reads other values."""
+    """Return a function that computes *test* from the values of locals, or returns None if *test* reads other values."""
 
     def decide(held: Values) -> bool | None:
         value = _value(test, held)
@@ -291,7 +291,7 @@ def _decider(test: ir.Expr) -> Callable[[Values], bool | None]:
 
 
 def _value(node: ir.Expr, held: Values) -> Any:
-    """Return the value of *node* as a number, from the values of locals that *held* gives; None if these do not determine it."""
+    """Return the value of *node* as a number, from the values of locals in *held*; None if they do not determine it."""
     match node:
         case ir.Const():
             return node.value

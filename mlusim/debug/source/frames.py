@@ -1,4 +1,4 @@
-"""The place of a core: its name, the frames of the kernel that are the user's, and what their source says."""
+"""The position of a core: its name, the user's frames of the kernel, and their source lines."""
 
 import linecache
 import re
@@ -20,7 +20,7 @@ LONGEST = 48  # characters of a path that is shown with its folders
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:
-    """Return the variables of a frame by name; of BANG C those that are in scope, by their names in the source.
+    """Return the variables of a frame by name; for BANG C those in scope, by their names in the source.
 
     A variable of C whose address is taken is shown with its value.
     """
@@ -41,25 +41,25 @@ def parameters_of(frame: FrameType) -> Sequence[str]:
 
 
 def returns_nothing(frame: FrameType) -> bool:
-    """Return whether the function of a frame is one of C that returns no value, as its type says."""
+    """Return whether the function of a frame is a C function whose return type is void."""
     scopes = frame.f_globals.get(SCOPES)
     function = None if scopes is None else scopes.function(frame.f_code)
     return function is not None and function.returns_nothing
 
 
 class Owned:
-    """Tells the user's files from others: mlusim's, Python's, and those of installed packages other than the kernel's own."""
+    """Distinguishes the user's files from others: mlusim's, Python's, and those of installed packages other than the kernel's."""
 
     def __init__(self, kernel_file: str, names: Mapping[str, Any] | None = None) -> None:
-        self.names = names or {}  # the kernel's own module, which may be a script that is not a module
+        self.names = names or {}  # the kernel's own namespace, which may be a script's and not a module's
         self.kernel_file = kernel_file
-        # Files found not to be the user's, which a tracer passes over without asking.
+        # Files that are not the user's, which a tracer skips without a question.
         self.foreign: set[str] = set()
         self._known: dict[str, bool] = {}
         self._home = _package_of(kernel_file)
 
     def __call__(self, filename: str) -> bool:
-        """Return whether the debugger steps through the lines of *filename*."""
+        """Return whether *filename* is the user's, so that the debugger steps through its lines."""
         known = self._known.get(filename)
         if known is None:
             known = self._known[filename] = self._decide(filename)
@@ -76,7 +76,7 @@ class Owned:
 
 
 def _package_of(filename: str) -> str:
-    """Return the folder of the package that *filename* belongs to, or the file itself outside any package."""
+    """Return the folder of the package that contains *filename*, or the file itself outside of any package."""
     path = Path(filename)
     if not (path.parent / "__init__.py").is_file():
         return filename
@@ -87,7 +87,7 @@ def _package_of(filename: str) -> str:
 
 
 def at_file_scope(frame: FrameType) -> bool:
-    """Return whether *frame* makes the variables at file scope of BANG C, as each task does before its kernel; no step stops there."""
+    """Return whether *frame* initializes BANG C variables at file scope, as each task does before its kernel; no step stops there."""
     return frame.f_code.co_name == "<module>" and SCOPES in frame.f_globals
 
 
@@ -100,7 +100,7 @@ def kernel_frames(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def stack_of(core: "Core", error: BaseException | None = None) -> list[FrameType]:
-    """Return the kernel's frames on a parked *core*, innermost first; with *error* those that the error passed."""
+    """Return the kernel's frames on the paused *core*, innermost first; with *error* those that the error passed."""
     if error is not None:
         raised = [tb.tb_frame for tb in _tracebacks(error.__traceback__)]
         return [frame for frame in reversed(raised) if kernel_frame(frame) is frame]
@@ -108,7 +108,7 @@ def stack_of(core: "Core", error: BaseException | None = None) -> list[FrameType
 
 
 def line_of(frame: FrameType, error: BaseException | None = None) -> int:
-    """Return the line that *frame* is at; with *error* the line that it was at when the error passed it."""
+    """Return the current line of *frame*; with *error* its line when the error passed it."""
     for tb in _tracebacks(error.__traceback__ if error is not None else None):
         if tb.tb_frame is frame:
             return tb.tb_lineno
@@ -122,20 +122,20 @@ def _tracebacks(tb: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def raised_at(error: BaseException) -> str:
-    """Return `` at FILE:LINE`` with the last line of the user's that *error* passed, or nothing."""
+    """Return `` at FILE:LINE`` with the user's innermost line that *error* passed, or ""."""
     lines = [(tb.tb_frame.f_code.co_filename, tb.tb_lineno) for tb in _tracebacks(error.__traceback__)]
     mine = [(file, line) for file, line in lines if not installed(file) and not file.startswith("<")]
     return f" at {shown_file(mine[-1][0])}:{mine[-1][1]}" if mine else ""
 
 
 def place_of(file: str) -> str:
-    """Return *file* as it is shown: relative to the current folder, or its name alone if that path is long."""
+    """Return *file* for display: relative to the current folder, or its name alone if that path is long."""
     text = shown_file(file)
     return text if len(text) <= LONGEST else Path(file).name
 
 
 def source_line(frame: FrameType, error: BaseException | None = None) -> list[str]:
-    """Return the line of source that *frame* is at, after its number; nothing if there is no source."""
+    """Return the current source line of *frame* with its number; [] if there is no source."""
     line = line_of(frame, error)
     text = linecache.getline(frame.f_code.co_filename, line).rstrip()
     return [f"{line}\t{text}"] if text else []
@@ -147,7 +147,7 @@ def depth_of(frame: FrameType | None) -> int:
 
 
 def failed_text(failure: BaseException) -> str:
-    """Describe the error with which the program itself has ended, and its line."""
+    """Describe the error that ended the program itself, and its line."""
     text = said(failure)
     known = isinstance(failure, Fault) and failure.task is not None  # a launch's own, reported at its stop
     told = f": {text}" if text and not known else ""
@@ -179,7 +179,7 @@ def full_name(core: "Core") -> str:
 
 
 def parse_name(text: str) -> str:
-    """Return the name that the user means by ``3``, ``task 3`` or ``4m``; raises `UsageError` for anything else."""
+    """Return the name that ``3``, ``task 3`` or ``4m`` means; raises `UsageError` for anything else."""
     match = _NAME.match(text.strip())
     if match is None:
         raise UsageError(
@@ -189,14 +189,14 @@ def parse_name(text: str) -> str:
 
 
 def cluster_name(core: "Core") -> str:
-    """Return the debugger's name of the cluster of *core*: its number, and the union's first task where there are more."""
+    """Return the debugger's name of the cluster of *core*: its number, and the union's first task unless that is 0."""
     assert core.cluster is not None
     first = min(c.place.task for c in core.union.cores)
     return f"cluster {core.cluster.number}" + (f" of the union of task {first}" if first else "")
 
 
 def owner_of(core: "Core", allocation: "Allocation") -> str | None:
-    """Return the name of the core or cluster that owns *allocation*, as an instruction of *core* sees it; None for the device's memory."""
+    """Return the name of the core or cluster that owns *allocation*, as seen from *core*; None for the device's memory."""
     if allocation.space is GDRAM:
         return None
     if allocation.space is not SRAM:

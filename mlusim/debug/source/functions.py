@@ -15,24 +15,24 @@ from mlusim.errors import UsageError, shown_file
 
 @frozen
 class UserFunction:
-    """A function of the user's: its name and its code."""
+    """A function of the user: its name and its code."""
 
     name: str
     code: CodeType
 
     @property
     def lines(self) -> frozenset[int]:
-        """The lines that have code, without the ``def`` itself where that has a line of its own."""
+        """The lines with code, without the line of the ``def`` unless it is the only one."""
         return frozenset(line for code in nested(self.code) for line in _lines(code))
 
 
 def reachable(body: object, owned: Owned) -> list[UserFunction]:
-    """Return the kernel *body* and every function of the user's that it names, directly or through others."""
+    """Return the kernel *body* and every user function that it refers to, directly or indirectly."""
     return [UserFunction(f.__name__, f.__code__) for f in functions_of(body, owned)]
 
 
 def functions_of(body: object, owned: Owned) -> list[FunctionType]:
-    """Return the functions of `reachable` as Python's own objects."""
+    """Return the functions of `reachable` as Python function objects."""
     found: dict[CodeType, FunctionType] = {}
     waiting = [body]
     while waiting:
@@ -46,33 +46,33 @@ def functions_of(body: object, owned: Owned) -> list[FunctionType]:
 
 PLAIN: tuple[type, ...] = (str, bytes, int, float, tuple, list, dict, set, frozenset, type(None))
 PLAIN += (ModuleType, BuiltinFunctionType)
-"""Types of values that lead to no function of the user's."""
+"""Types of values that refer to no user function."""
 
 
 def _function(value: object) -> FunctionType | None:
-    """Return the plain function behind a kernel, a wrapper or a method."""
+    """Return the plain function inside a kernel, a wrapper or a method."""
     for _ in range(8):
         if isinstance(value, FunctionType):
             return value
-        if isinstance(value, PLAIN):  # most values of a large program, recognised at once
+        if isinstance(value, PLAIN):  # most values of a large program, recognized at once
             return None
         value = _own(value, "body") or _own(value, "__wrapped__") or _own(value, "__func__")
     return None
 
 
 def _own(value: object, name: str) -> Any:
-    """Return an attribute that *value* has, else None, without asking a ``__getattr__`` of the user's, which may do anything."""
+    """Return an attribute of *value*, else None, without calling a ``__getattr__`` of the user, which may do anything."""
     kinds = (*type(value).__mro__, *(value.__mro__ if isinstance(value, type) else ()))
     try:
         if any(name in vars(kind) for kind in kinds) or name in object.__getattribute__(value, "__dict__"):
             return getattr(value, name)
-    except Exception:  # noqa: BLE001, S110 - it has no dictionary; and a property of it may raise anything
+    except Exception:  # noqa: BLE001, S110 - it has no dictionary, or a property of it raises
         pass
     return None
 
 
 def _named(function: FunctionType) -> Iterator[Any]:
-    """Yield the values that *function* names in its module and its closure, and the members of modules and classes among them."""
+    """Yield the values that *function* refers to in its module and its closure, and the members of modules and classes among them."""
     names = sorted({name for code in nested(function.__code__) for name in code.co_names})
     values = [function.__globals__[name] for name in names if name in function.__globals__]
     values += [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
@@ -92,7 +92,7 @@ def _filled(cell: Any) -> bool:
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
-    """Yield *code*, and the code of the functions that are defined in it."""
+    """Yield *code*, and the code of functions defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -106,7 +106,7 @@ def _lines(code: CodeType) -> set[int]:
 
 
 def lines_naming(name: str, functions: Iterable[UserFunction]) -> frozenset[tuple[str, int]]:
-    """Return the file and line of every place in *functions* that names *name*."""
+    """Return the file and line of every use of *name* in *functions*."""
     return frozenset(
         (code.co_filename, instruction.positions.lineno)
         for function in functions
@@ -116,13 +116,13 @@ def lines_naming(name: str, functions: Iterable[UserFunction]) -> frozenset[tupl
     )
 
 
-# -- what the user may mean --------------------------------------------------------------------------
+# -- functions and lines by the user's words ---------------------------------------------------------
 
 
 def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> UserFunction:
-    """Return the function called *name* from *near*, else from any loaded module of the user's.
+    """Return the function *name* among *near*, else from any loaded module of the user.
 
-    The name of a template finds its only instantiation.
+    The name of a template stands for its only instantiation.
     """
     functions = find_functions(name, near, owned)
     if len(functions) > 1:
@@ -132,7 +132,7 @@ def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> User
 
 
 def find_functions(name: str, near: Iterable[UserFunction], owned: Owned) -> list[UserFunction]:
-    """Return the function called *name* as `find_function` does, every instantiation for the name of a template."""
+    """Return the functions that `find_function` would choose from; for a template's name, all instantiations."""
     near = list(near)
     made = [f for f in near if f.name.partition("<")[0] == name]
     found = [f for f in near if f.name == name] or made or [f for f in _loaded(owned) if f.name == name]
@@ -148,7 +148,7 @@ def find_functions(name: str, near: Iterable[UserFunction], owned: Owned) -> lis
 
 
 def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) -> tuple[str, int]:
-    """Return the full file name for *file*, if its *line* has code.
+    """Return the full name of the file *file*, if its *line* has code.
 
     Raises `UsageError` for an unknown or ambiguous file and for a line without code.
     """
@@ -169,7 +169,7 @@ def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) 
 
 
 def line_within(file: str, line: int, functions: Iterable[UserFunction]) -> int:
-    """Return *line*, or if it has no code the next line with code of the innermost function of *file* that it is in, if there is one."""
+    """Return *line*, or if it has no code, the next line with code in the innermost function of *file* that contains it."""
     around = [
         (code.co_firstlineno, sorted(_lines(code)))
         for f in functions
@@ -182,12 +182,12 @@ def line_within(file: str, line: int, functions: Iterable[UserFunction]) -> int:
 
 
 def code_lines(name: str, near: Iterable[UserFunction], owned: Owned) -> list[int]:
-    """Return the lines of the loaded file called *name* that have code, ascending, or no lines if none of its code is loaded."""
+    """Return the lines with code in the loaded file *name*, ascending; [] if none of its code is loaded."""
     return sorted(set().union(*_lines_by_file(name, near, owned).values()))
 
 
 def _lines_by_file(name: str, near: Iterable[UserFunction], owned: Owned) -> dict[str, set[int]]:
-    """Return the lines with code of each loaded file called *name*; only files of the functions *near* count if one of them matches."""
+    """Return the lines with code of each loaded file called *name*; if functions in *near* match, only of their files."""
     found = [f for f in near if ends_with(f.code.co_filename, name)]
     found = found or [f for f in _loaded(owned, name) if ends_with(f.code.co_filename, name)]
     lines: dict[str, set[int]] = {f.code.co_filename: set() for f in found}
@@ -198,15 +198,16 @@ def _lines_by_file(name: str, near: Iterable[UserFunction], owned: Owned) -> dic
 
 
 def ends_with(path: str, name: str) -> bool:
-    """Return whether *name* is the end of *path*, in whole parts."""
+    """Return whether *path* ends with the components of *name*."""
     parts, wanted = Path(path).parts, Path(name).parts
     return parts[-len(wanted) :] == wanted
 
 
 def _loaded(owned: Owned, name: str = "") -> Iterator[UserFunction]:
-    """Yield every function at the top of a loaded module of the user's, and every method of its classes.
+    """Yield every top-level function of the user's loaded modules, and every method of their classes.
 
-    With *name* only modules whose file is called so are searched: to look at every value of a large program takes seconds.
+    With *name* only modules in files of that name are searched, since examining every value of a large program takes
+    seconds.
     """
     end = Path(name).name
     modules = [(getattr(module, "__file__", None), vars(module)) for module in tuple(sys.modules.values())]

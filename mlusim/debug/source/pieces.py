@@ -1,7 +1,7 @@
-"""The pieces of a function: its statements and the steps of its loops; `pieces_of` makes them for a function of Python.
+"""The pieces of a function: its statements and its loop steps; `pieces_of` makes those of a Python function.
 
-`why` follows a kernel by its pieces: it asks which piece wrote a variable, from which values, and which test led there.
-A piece begins at certain instructions of Python's, by which a run notes that it has come to it.
+`why` follows a kernel by its pieces: which piece wrote a variable, from which values, and which condition led there.
+A piece begins at certain Python instructions, by which a run records that it has reached the piece.
 """
 
 import ast
@@ -17,19 +17,19 @@ from attrs import define, field, frozen
 
 LOCAL, POINTEE, CALLED, BUILT_IN = "local", "pointee", "called", "built-in"
 RETURNED = "return"
-"""The name under which a function's result is written."""
+"""The name for a function's result."""
 Values = Callable[[str], Any]
-"""Gives the values of locals by their names in the code."""
+"""A function that returns the value of a local by its name in the code."""
 Place = tuple[int, int, int, int]  # line, column, end line, end column; all count from 1
 
 
 @frozen
 class Read:
-    """A value that a piece reads: that of a local, of the target of a local pointer, or of a call.
+    """A value that a piece reads: a local, the target of a local pointer, or the result of a call.
 
-    ``name`` is the local's in the code, ``text`` what the source calls it.  ``path`` are the members and elements after
-    the name; ``[]`` stands for an element whose index ``at`` computes.  ``given`` is what the arguments of a call read
-    that is not followed.  ``char`` is true of a char of C, which is shown with its letter.
+    ``name`` is the local's name in the code, ``text`` its spelling in the source.  ``path`` are the members and
+    elements after the name; ``[]`` is an element whose index ``at`` computes.  ``given`` are the reads of a call's
+    arguments, if the call is not followed.  ``char`` is true of a C char, which is shown with its letter.
     """
 
     kind: str
@@ -42,18 +42,18 @@ class Read:
 
     @property
     def key(self) -> str:
-        """The name under which a trail keeps its value."""
+        """The name under which a trail records its value."""
         return f"*{self.name}" if self.kind == POINTEE else self.name
 
 
 def spelled(name: str, path: Iterable[str]) -> str:
-    """Return a name followed by members and elements, as the source writes them."""
+    """Return a name followed by members and elements, in the syntax of the source."""
     return name + "".join(part if part.startswith("[") else f".{part}" for part in path)
 
 
 @frozen
 class ReadChoice:
-    """The values of a ``?:``, which reads one side; ``decide`` computes the test from the values of locals, None where it cannot."""
+    """The reads of a ``?:``, which evaluates one side; ``decide`` computes the condition from the values of locals, None if it cannot."""
 
     text: str
     test: "tuple[Read | ReadChoice, ...]"
@@ -67,10 +67,10 @@ Reads = tuple[Read | ReadChoice, ...]
 
 @frozen
 class Store:
-    """A write of a piece: to the local ``name``, or with ``through`` to the target of that pointer; the value comes from ``reads``.
+    """A write of a piece: to the local ``name``, or with ``through`` to the target of that pointer; its value depends on ``reads``.
 
-    An empty name stands for memory.  ``unset`` marks a declaration without a value.  ``target`` is the variable whose address
-    is stored, where it is one.
+    An empty name stands for memory.  ``unset`` marks a declaration without a value.  ``target`` is the variable whose
+    address is stored, if there is one.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Store:
 
 @frozen
 class CallSite:
-    """A call in a piece of a function of the source; ``given`` has each argument's text, its reads, and the variable that it is the address of."""
+    """A call of a function of the source; ``given`` has each argument's text, its reads, and the variable whose address it is."""
 
     name: str
     text: str
@@ -92,7 +92,7 @@ class CallSite:
 
 @frozen
 class Test:
-    """The test by which a statement decides; ``text`` is its source."""
+    """The condition of a statement; ``text`` is its source."""
 
     text: str
     reads: Reads
@@ -100,10 +100,10 @@ class Test:
 
 @define(eq=False)
 class SourcePiece:
-    """A statement, without those inside it, or the step of a loop.
+    """A statement, without those nested in it, or the step of a loop.
 
-    ``role`` is the outcome of the ``parent``'s test with which control comes here.  ``guards`` are earlier statements that
-    would have jumped past it with another outcome.  ``several`` marks a switch.
+    ``role`` is the outcome of the ``parent``'s condition with which control reaches it.  ``guards`` are earlier
+    statements that would have jumped past it with another outcome.  ``several`` marks a switch.
     """
 
     place: Place
@@ -120,25 +120,26 @@ class SourcePiece:
 
     @property
     def line(self) -> int:
-        """The line that it begins at."""
+        """The line at which it begins."""
         return self.place[0]
 
     def holds(self, place: Place) -> bool:
-        """Return whether *place* lies in the piece, or in one inside it."""
+        """Return whether *place* is within the piece, including nested ones."""
         return self.place[:2] <= place[:2] and place[2:] <= self.place[2:]
 
     @property
     def names(self) -> Iterator[str]:
-        """The locals that it writes."""
+        """The locals to which it writes."""
         return (store.name for store in self.stores if store.name and not store.through)
 
 
 @define(eq=False)
 class FunctionPieces:
-    """The pieces of the function that was compiled to ``code``; ``named`` maps its locals to their names in the source.
+    """The pieces of the function with the code ``code``; ``named`` maps its locals to their names in the source.
 
-    ``watched`` are the locals that can change without being named, by an address or as members.  ``leading`` are pointers
-    and references: the values of their targets are kept, too, under the local's name with a star before it.
+    ``watched`` are the locals that can change without being named, through an address or as members.  ``leading`` are
+    pointers and references: the values of their targets are recorded, too, under the local's name with a star before
+    it.
     """
 
     code: CodeType
@@ -150,7 +151,7 @@ class FunctionPieces:
 
     @cached_property
     def looked_at(self) -> tuple[tuple[str, str], ...]:
-        """The locals whose values are read after every statement, each with the name under which its value is kept."""
+        """The locals whose values are recorded after every statement, each with the name under which its value is recorded."""
         return (
             *((n, n) for n in self.watched if n not in self.leading),
             *((n, f"*{n}") for n in self.leading),
@@ -158,7 +159,7 @@ class FunctionPieces:
 
     @cached_property
     def begins(self) -> dict[int, tuple[SourcePiece, bool]]:
-        """The piece that begins at each instruction, by offset; True where that counts as a beginning even directly after the same piece."""
+        """The piece that begins at each instruction, by offset; True if that is a new beginning even directly after the same piece."""
         rows = self._by_line()
         innermost: dict[Place, SourcePiece | None] = {}
         beginnings: dict[int, tuple[SourcePiece, bool]] = {}
@@ -197,7 +198,7 @@ class FunctionPieces:
 
 
 def _place(positions: dis.Positions | None) -> Place | None:
-    """Return the place of an instruction in its source, with columns from 1; None for one without a place."""
+    """Return the source range of an instruction, with columns from 1; None if it has none."""
     if positions is None or positions.lineno is None:
         return None
     line, column = positions.lineno, positions.col_offset
@@ -212,7 +213,7 @@ def _extent(piece: SourcePiece) -> tuple[int, int]:
 
 
 def merged(pieces: list[SourcePiece]) -> list[SourcePiece]:
-    """Return *pieces* with those at the same place joined: the statements of a macro all stand where it is used."""
+    """Return *pieces* with those at the same place joined: all statements of a macro are at the place of its use."""
     by_place: dict[Place, SourcePiece] = {}
     for piece in pieces:
         first = by_place.setdefault(piece.place, piece)
@@ -224,7 +225,7 @@ def merged(pieces: list[SourcePiece]) -> list[SourcePiece]:
 
 
 def reads_in(reads: Reads, held: Values) -> Iterator[Read]:
-    """Yield those of *reads* that were read, given the values of locals in *held*; yield both sides of an undecided choice."""
+    """Yield those of *reads* that were evaluated, given the values of locals in *held*; if a choice is undecided, both sides."""
     for read in reads:
         if isinstance(read, Read):
             yield read
@@ -237,7 +238,7 @@ def reads_in(reads: Reads, held: Values) -> Iterator[Read]:
             yield from reads_in(read.other, held)
 
 
-LONGEST = 72  # characters of a statement that is shown
+LONGEST = 72  # characters of a statement's text
 
 
 def pieces_of(code: CodeType) -> FunctionPieces | None:
@@ -277,7 +278,7 @@ class _Builder:
     pieces: list[SourcePiece] = field(factory=list)
 
     def statements(self, body: Iterable[ast.stmt], parent: SourcePiece | None, role: str) -> None:
-        """Add the pieces of *body*, which runs when the test of *parent* has the outcome *role*."""
+        """Add the pieces of *body*, which runs if the condition of *parent* has the outcome *role*."""
         guards: tuple[SourcePiece, ...] = ()
         for node in body:
             piece = self._statement(node, parent, role)
@@ -339,7 +340,7 @@ class _Builder:
 
 
 def _jumps(body: Iterable[ast.stmt]) -> bool:
-    """Return whether statements, or those of an ``if`` among them, jump out of the block around them."""
+    """Return whether statements, or those of an ``if`` among them, jump out of the enclosing block."""
     return any(
         isinstance(node, ast.Break | ast.Continue | ast.Return | ast.Raise)
         or (isinstance(node, ast.If) and (_jumps(node.body) or _jumps(node.orelse)))
@@ -348,7 +349,7 @@ def _jumps(body: Iterable[ast.stmt]) -> bool:
 
 
 def _own(node: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the expressions of a statement itself, without those of statements inside it."""
+    """Yield the expressions of a statement, without those of nested statements."""
     for name in ("targets", "target", "test", "iter", "value", "items", "exc"):
         parts = getattr(node, name, None)
         yield from parts if isinstance(parts, list) else () if parts is None else (parts,)

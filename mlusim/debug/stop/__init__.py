@@ -1,1 +1,1 @@
-"""The stops of a run: breakpoints, watchpoints and steps, and the moments at which they stop it."""
+"""The stops of a run: breakpoints, watchpoints and steps, and the moments at which they stop."""

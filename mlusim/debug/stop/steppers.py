@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Stepper(Stopper):
-    """A step that is taken *count* times by *core*, or by whichever core comes first if *core* is None."""
+    """A step of *core*, repeated *count* times; None: of whichever core comes first."""
 
     ops = True
 
@@ -20,22 +20,22 @@ class Stepper(Stopper):
         self.left = count
 
     def mine(self, core: "Core | None") -> bool:
-        """Return whether *core* is the one that steps."""
+        """Return whether *core* is the stepping one."""
         return self.core is None or core is self.core
 
     def counted(self) -> str | None:
-        """Count a step; return "" after the last, else None."""
+        """Count a step; return "" after the last, otherwise None."""
         self.left -= 1
         return None if self.left > 0 else ""
 
     def at_op(self, op: Op, _tracer: Tracing) -> str | None:
-        """Stop where the stepping core ends."""
+        """Stop when the stepping core ends."""
         ended = op.kind is FINISH and self.core is not None and op.core is self.core
         return f"{name_of(op.core)} ends" if ended and op.core is not None else None
 
 
 class LineStep(Stepper):
-    """`step`: the next line, in whichever function."""
+    """`step`: the next line, in any function."""
 
     lines = True
 
@@ -45,7 +45,7 @@ class LineStep(Stepper):
 
 
 class NextStep(Stepper):
-    """`next`: the next line of the same function, or of one that called it."""
+    """`next`: the next line of the same function, or of a caller."""
 
     lines = True
 
@@ -55,16 +55,16 @@ class NextStep(Stepper):
         self.depth = depth_of(frame)
 
     def at_line(self, core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
-        """Count lines that are no deeper than where the step began."""
+        """Count lines that are no deeper than the one where the step began."""
         if not self.mine(core) or not self._outside(frame) or at_file_scope(frame):
             return None
-        # Where the step has come to the caller, further steps are counted there.
+        # After a return to the caller, further steps are counted there.
         if self.core is not None:
             self.frame = frame
         return self.counted()
 
     def _outside(self, frame: FrameType) -> bool:
-        # Frames of different cores cannot be compared, so that their depth decides where any core may step.
+        # Frames of different cores cannot be compared, so that the depth decides if any core may step.
         if self.core is None:
             return depth_of(frame) <= self.depth
         return frame is self.frame or all(f is not self.frame for f in kernel_frames(frame))
@@ -84,13 +84,13 @@ class Until(Stepper):
         self.file, self.line = file, line
 
     def at_line(self, core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
-        """Stop beyond the line, at the line asked for, or outside the function."""
+        """Stop beyond the line, at the requested line, or outside of the function."""
         if core is not self.core:
             return None
         if self.line is not None and frame.f_lineno == self.line and frame.f_code.co_filename == self.file:
             return ""
         if frame is self.frame:
-            # A line above begins the next turn of a loop, and `until` is meant to run past the loop.
+            # A line above begins the next iteration of a loop, and `until` is meant to run past the loop.
             return "" if self.line is None and frame.f_lineno > self.begun else None
         return "" if all(f is not self.frame for f in kernel_frames(frame)) else None
 
@@ -107,13 +107,13 @@ class Finish(Stepper):
         self.returned = False
 
     def at_return(self, frame: FrameType, value: object) -> None:
-        """Keep the value that the function returns, if it returns one."""
+        """Record the value that the function returns, if it returns one."""
         if frame is self.frame:
             self.returned, self.value = True, () if returns_nothing(frame) else (value,)
 
     def at_line(self, core: "Core | None", _frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Stop at the caller's next line."""
-        # The return itself is not a line: the stop is in the caller, which gets the value.
+        # The return itself is not a line: the stop is in the caller, which receives the value.
         return "" if self.returned and core is self.core else None
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
@@ -136,7 +136,7 @@ class IntrinsicStep(Stepper):
 
 
 class Interrupt(Stopper):
-    """Ctrl-C: stops at the next line or instruction, whichever is first."""
+    """Ctrl-C: stops at the next line or instruction, whichever comes first."""
 
     ops = lines = True
     effects = ALL
@@ -154,15 +154,15 @@ class Interrupt(Stopper):
 
 
 class Trap(Interrupt):
-    """`breakpoint()` in a kernel: the line after it."""
+    """`breakpoint()` in a kernel: stops at the line after it."""
 
     reason = TRAPPED
 
 
 class Lines(Stopper):
-    """The beginning of a core, and each of its lines in functions no deeper than *depth*; for searches backwards."""
+    """The begin of a core, and each of its lines in functions no deeper than *depth*; for backwards searches."""
 
-    ops = lines = True  # the search itself says where to begin following lines
+    ops = lines = True  # the search itself chooses where to begin tracing lines
 
     def __init__(self, label: str | None, depth: int | None = None) -> None:
         self.label = label
@@ -180,13 +180,13 @@ class Lines(Stopper):
 
 
 def _begins(op: Op, label: str | None) -> str | None:
-    """Return the reason to stop if the core called *label* begins."""
+    """Return the reason to stop if the core *label* begins, otherwise None."""
     begins = op.kind is BEGIN and op.core is not None and name_of(op.core) == label
     return f"{label} begins" if begins else None
 
 
 class Intrinsics(Stopper):
-    """The beginning of a core, and each of its instructions; for searches backwards."""
+    """The begin of a core, and each of its instructions; for backwards searches."""
 
     ops = True
     effects = ISSUES
@@ -209,7 +209,7 @@ class Issues(Intrinsics):
         self.left = count
 
     def at_op(self, op: Op, _tracer: Tracing) -> str | None:
-        """Count instructions, and stop at the one asked for."""
+        """Count instructions, and stop at the requested one."""
         # The number comes from the cores' counters, which count issues only: no landings, no waits.
         self.left -= op.kind is ISSUE
         return "" if self.left == 0 else None

@@ -1,11 +1,11 @@
-"""The stops of a run: the moments at which the debugger can be, why it stopped there, and what stops it.
+"""The stops of a run: the moments at which the debugger can pause, the reasons of stops, and the stoppers.
 
-Everything that the machine announces is a moment of its launch, counted from 1: a task begins, an
+Every event that the machine announces is a moment of its launch, counted from 1: a task begins, an
 instruction is issued, an asynchronous effect lands, a wait begins, a task ends, the launch ends.
-Moment 0 is the beginning of the launch.  A stop at a moment is before its effect.
+Moment 0 is the begin of the launch.  A stop at a moment is before its effect.
 
-A `Stopper` is asked at moments, at lines, or at both.  A `Breakpoint` is a stopper that the user keeps, with a
-number and conditions; a `step` waits for a stopper without them.
+A `Stopper` is asked at moments, at lines, or at both.  A `Breakpoint` is a stopper of the user, with a
+number and conditions; a `step` uses a stopper without them.
 """
 
 import re
@@ -30,33 +30,33 @@ from mlusim.memory.space import Space
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
-# No launch has so many moments; as an integer it compares as later than every moment that there is.
+# No launch has so many moments; as an integer it compares as later than every real moment.
 END = 1 << 60
-"""The moment of a position that means the end of a launch, or the fault that ended it."""
+"""The moment of a position at the end of a launch, or at the fault that ended it."""
 
 SOME = 1 << 40
-"""An unknown number of lines: they were not counted, because Ctrl-C came before tracing had begun."""
+"""An unknown number of lines: they were not counted, since Ctrl-C came before tracing had begun."""
 
 BEGIN, ISSUE, LANDING, CONTROL, FINISH = "task begins", "issue", "landing", "wait", "task ends"
 TRAPPED = "the kernel calls breakpoint()"
 LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault", "line"
 INTERRUPTED = "interrupted"
-"""The stop that Ctrl-C makes, and the state of a program that it has stopped outside of a launch."""
-NONE, ISSUES, ALL = "none", "issues", "issues and landings"  # instructions that concern a stopper
+"""The kind of a stop by Ctrl-C, and the state of a program that was stopped by it outside of a launch."""
+NONE, ISSUES, ALL = "none", "issues", "issues and landings"  # the instructions about which a stopper is asked
 
 
 def parse_time(text: str) -> float | None:
-    """Return the number of microseconds in ``12.5us``; None for text that is not a time."""
-    # Only us, the unit of every time that is shown; a bare number is a moment.
+    """Parse ``12.5us`` as a number of microseconds; None for text that is not a time."""
+    # Only us, the unit of all displayed times; a bare number is a moment.
     match = re.fullmatch(r"(\d+(?:\.\d+)?)us", text.replace(" ", ""))
     return float(match[1]) if match is not None else None
 
 
 @frozen(order=True)
 class Position:
-    """A place in a program: a launch, a moment of it, and lines of the kernel since that moment.
+    """A position in a program: a launch, a moment of it, and the number of lines of the kernel since that moment.
 
-    With no lines it is just before the moment's effect.  The same program is at the same position in
+    With 0 lines it is just before the moment's effect.  At the same position the same program has
     the same state, to the byte.
     """
 
@@ -66,7 +66,7 @@ class Position:
 
     @property
     def exact(self) -> bool:
-        """True if the debugger can come back to it."""
+        """True if the debugger can return to it."""
         return self.lines < SOME
 
     @property
@@ -84,7 +84,7 @@ class Position:
 
 
 class Op(NamedTuple):
-    """The operation of a moment: its *kind* is one of the words above; instructions have an *effect*."""
+    """The operation at a moment: its *kind* is one of the words above; instructions have an *effect*."""
 
     moment: int
     kind: str
@@ -95,10 +95,10 @@ class Op(NamedTuple):
 
 @define(eq=False)
 class Stop:
-    """Why and where a run stopped.
+    """The reason and the position of a stop.
 
-    ``reasons`` are sentences without a full stop, one for each breakpoint in ``hits`` or for the step that
-    was asked for; ``value`` is what a finished function returned, as a tuple of one, else empty.
+    ``reasons`` are sentences without a full stop, one for each breakpoint in ``hits`` or for the requested
+    step; ``value`` is the return value of a finished function, as a tuple of one, otherwise empty.
     """
 
     position: Position
@@ -112,7 +112,7 @@ class Stop:
 
 
 class Tracing(ABC):
-    """The part of a tracer that a stopper may ask; the tracer itself imports the stoppers."""
+    """The operations of a tracer that stoppers use; the tracer itself imports the stoppers."""
 
     launch: int
     cores: "list[Core]"
@@ -121,23 +121,23 @@ class Tracing(ABC):
     @property
     @abstractmethod
     def recent(self) -> "list[Op]":
-        """The last operations, oldest first."""
+        """The last operations, the oldest first."""
 
     @abstractmethod
     def trace(self) -> None:
-        """Follow the lines of every core from here on."""
+        """Trace the lines of every core from here on."""
 
     @abstractmethod
     def frame_of(self, core: "Core") -> FrameType | None:
-        """Return the kernel frame that *core* is in, from inside the run."""
+        """Return the kernel frame of *core*, called during the run."""
 
 
 @frozen
 class ByteSpan:
     """Bytes [``low``, ``high``) of one memory, as device addresses.
 
-    ``owner`` is whose memory it is: a core's name, a cluster's, or None for GDRAM; with ``anyone`` the
-    same addresses of every core or cluster are meant.  ``dtype`` is the element type, where it is known.
+    ``owner`` is the owner of the memory: a core's name, a cluster's, or None for GDRAM; with ``anyone`` the
+    same addresses of every core or cluster are meant.  ``dtype`` is the element type, if it is known.
     """
 
     space: Space
@@ -154,7 +154,7 @@ class ByteSpan:
         return self.high - self.low
 
     def belongs(self, core: "Core", allocation: Allocation) -> bool:
-        """Return whether *allocation*, which an instruction of *core* names, is in this memory."""
+        """Return whether *allocation*, which an instruction of *core* accesses, is in this memory."""
         return self.anyone or self.owner is None or owner_of(core, allocation) == self.owner
 
     def __str__(self) -> str:
@@ -163,12 +163,12 @@ class ByteSpan:
 
 
 class Stopper:
-    """Something that may stop a run.
+    """A condition that may stop a run.
 
-    ``ops`` and ``lines`` say whether it is asked at moments and at lines; ``lines_from_start`` that it needs the lines
-    from the launch's beginning; ``late`` that it is asked again after the checkers; ``effects`` which instructions concern
-    it.  ``at_only`` are the numbers of the only lines at which it can stop, where these are known; it hears of no returns
-    then.  ``value`` is what a function that it waited for has returned.
+    ``ops`` and ``lines`` say whether it is asked at moments and at lines; ``lines_from_start`` that it needs the
+    lines from the launch's begin; ``late`` that it is asked again after the checkers; ``effects`` about which
+    instructions it is asked.  ``at_only`` are the numbers of the only lines at which it can stop, if they are known;
+    it then hears of no returns.  ``value`` is the return value of the function that it waited for.
     """
 
     ops = lines = lines_from_start = late = False
@@ -178,10 +178,10 @@ class Stopper:
     breakpoint: "Breakpoint | None" = None
 
     def begin(self, tracer: Tracing) -> None:
-        """Note what it needs to know of the run of *tracer*, which is about to go on."""
+        """Prepare for the run of *tracer*, which is about to continue."""
 
     def follows(self, _step: Step, landing: bool) -> bool:
-        """Return whether an instruction with the operands of *step* can concern it; asked once per step, not once per execution."""
+        """Return whether it can stop at an instruction with the operands of *step*; asked once per step, not once per execution."""
         return self.effects is ALL or (self.effects is ISSUES and not landing)
 
     def at_op(self, _op: Op, _tracer: Tracing) -> str | None:
@@ -191,35 +191,35 @@ class Stopper:
     def at_line(
         self, _core: "Core | None", _frame: FrameType, _tracer: Tracing, _entered: bool
     ) -> str | None:
-        """Return the reason to stop at this line, or None; *entered* says that it is the first of its function.
+        """Return the reason to stop at this line, or None; *entered* is true at the first line of its function.
 
         Lines of the host have no core.
         """
         return None
 
     def at_return(self, frame: FrameType, value: object) -> None:
-        """Note that *frame* returns *value*."""
+        """Record that *frame* returns *value*."""
 
     def follows_lines(self, _core: "Core | None") -> bool:
-        """Return whether it wants the lines of *core*."""
+        """Return whether it needs the lines of *core*."""
         return self.lines
 
     def follows_instructions(self, _core: "Core | None") -> bool:
-        """Return whether it wants every instruction of Python's that *core* executes."""
+        """Return whether it needs every Python instruction that *core* executes."""
         return False
 
     def at_instruction(self, core: "Core", frame: FrameType) -> None:
-        """Note that an instruction of Python's in *frame* of *core* comes next."""
+        """Record that a Python instruction in *frame* of *core* is next."""
 
 
 class Location(Stopper):
-    """The place of a breakpoint; ``text`` names it in the user's words, ``watches`` says that it is a watchpoint's."""
+    """The location of a breakpoint; ``text`` names it in the user's words, ``watches`` is true of a watchpoint's."""
 
     text = ""
     watches = False
 
     def renewed(self) -> "Location":
-        """Return it as the code that is loaded by now has it."""
+        """Return the location in the code that is loaded by now."""
         return self
 
 
@@ -238,8 +238,8 @@ class LineLocation(Location):
 
     @property
     def at_only(self) -> frozenset[int]:  # type: ignore[override]
-        """The line of the stop alone."""
-        # The tracer passes over all other lines without a question.
+        """The only line at which it stops."""
+        # The tracer skips all other lines.
         return frozenset({self.line})
 
     def at_line(self, _core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
@@ -250,14 +250,14 @@ class LineLocation(Location):
 
 @define(eq=False)
 class PendingLocation(Location):
-    """A place whose code is not loaded yet: *find* gives the location, or the reason why there is none, which *why* keeps."""
+    """A location whose code is not loaded yet: *find* returns the location, or the reason why there is none, which is stored in *why*."""
 
     text: str
     find: Callable[[], "Location | str"]
     why: str
 
     def renewed(self) -> Location:
-        """Return the location if there is code by now."""
+        """Return the location if its code is loaded by now."""
         location = self.find()
         if isinstance(location, Location):
             return location
@@ -267,7 +267,7 @@ class PendingLocation(Location):
 
 @define(eq=False)
 class CallLocation(Location):
-    """The lines that name something which the machine does not announce, such as an instruction on registers."""
+    """The lines that name something that the machine does not announce, such as an instruction on registers."""
 
     places: frozenset[tuple[str, int]]
     text: str
@@ -285,22 +285,22 @@ class CallLocation(Location):
 
 @define(eq=False)
 class FunctionLocation(Location):
-    """The first line of a function of the kernel, or of each instantiation of a template: each has its code."""
+    """The first line of a function of the kernel, or of each instantiation of a template."""
 
     codes: tuple[CodeType, ...]
     text: str
-    find: Callable[[], tuple[CodeType, ...]] | None = None  # where more of them may be loaded
+    find: Callable[[], tuple[CodeType, ...]] | None = None  # if more of them may be loaded
     lines = lines_from_start = True
 
     def renewed(self) -> Location:
-        """Return it with the instantiations that have been loaded since."""
+        """Return it with the instantiations that were loaded since."""
         if self.find is not None:
             self.codes = tuple(dict.fromkeys((*self.codes, *self.find())))
         return self
 
     def at_line(self, _core: "Core | None", frame: FrameType, _tracer: Tracing, entered: bool) -> str | None:
         """Stop at the first line of each call of the function."""
-        # By the function and not by its code: a kernel of BANG C has another where checkers of its values watch.
+        # By function, not by code: a BANG C kernel has other code when checkers of values observe it.
         return "" if entered and function_of(frame.f_code) in map(function_of, self.codes) else None
 
 
@@ -310,11 +310,11 @@ class TaskLocation(Location):
 
     label: str
     text: str
-    ops = lines = True  # earlier lines belong to other tasks: `at_op` asks for lines when the task begins
+    ops = lines = True  # earlier lines belong to other tasks: `at_op` requests lines when the task begins
     _begun: "Core | None" = None
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Begin to follow the lines of the task."""
+        """Begin to trace lines when the task begins."""
         if op.kind is BEGIN and op.core is not None and name_of(op.core) == self.label:
             self._begun = op.core
             tracer.trace()
@@ -337,18 +337,18 @@ class IntrinsicLocation(Location):
     ops = True
 
     def follows(self, step: Step, landing: bool) -> bool:
-        """Return whether the instruction has that name."""
-        # An asynchronous instruction lands later as a second moment, which is not an issue.
+        """Return whether the instruction has this name."""
+        # An asynchronous instruction lands at a second moment, which is not an issue.
         return step.name == self.name and not landing
 
     def at_op(self, op: Op, _tracer: Tracing) -> str | None:
-        """Stop where the instruction is issued."""
+        """Stop when the instruction is issued."""
         return "" if op.name == self.name and op.kind in (ISSUE, CONTROL) else None
 
 
 @define(eq=False)
 class PipeLocation(Location):
-    """Every instruction that a pipe takes."""
+    """Every instruction that is issued to a pipe."""
 
     pipe: str
     text: str
@@ -359,7 +359,7 @@ class PipeLocation(Location):
         return step.pipe.value == self.pipe and not landing
 
     def at_op(self, op: Op, _tracer: Tracing) -> str | None:
-        """Stop where an instruction of the pipe is issued."""
+        """Stop when an instruction of the pipe is issued."""
         return "" if op.effect is not None else None
 
 
@@ -379,7 +379,7 @@ class MomentLocation(Location):
 
 @define(eq=False)
 class TimeLocation(Location):
-    """A predicted time in one launch: the moment of each task at which it comes."""
+    """A predicted time in one launch: the moment of each task at that time."""
 
     launch: int
     moments: frozenset[int]
@@ -394,7 +394,7 @@ class TimeLocation(Location):
 
 @define(eq=False)
 class Watchpoint(Location):
-    """Bytes that are about to be written, or read: an asynchronous effect counts when it lands."""
+    """Bytes that are about to be written, or read; an asynchronous effect counts when it lands."""
 
     span: ByteSpan
     text: str
@@ -404,13 +404,13 @@ class Watchpoint(Location):
     watches = True
 
     def follows(self, step: Step, _landing: bool) -> bool:
-        """Return whether the operands touch the bytes."""
+        """Return whether the operands overlap the bytes."""
         return self._verb(step) is not None
 
     def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Stop before the bytes change, or are read."""
         effect = op.effect
-        # The bytes of an asynchronous copy change when it lands; its issue touches nothing.
+        # The bytes of an asynchronous copy change when it lands, not when it is issued.
         if effect is None or (effect.asynchronous and op.kind is not LANDING):
             return None
         verb = self._verb(effect.step, op.core)
@@ -422,7 +422,7 @@ class Watchpoint(Location):
         return "read" if self.reads and any(self._touches(a, core) for a in step.reads) else None
 
     def _touches(self, access: Access, core: "Core | None") -> bool:
-        """Return whether *access* touches the bytes; of any core's memory where *core* is None."""
+        """Return whether *access* overlaps the bytes; if *core* is None, in any core's memory."""
         span, allocation = self.span, access.allocation
         if allocation.space is not span.space or not (core is None or span.belongs(core, allocation)):
             return False
@@ -431,21 +431,21 @@ class Watchpoint(Location):
 
 @define(eq=False)
 class _Watched:
-    """The state of one core: the frame that is watched, the value there, and the line that was last begun."""
+    """The state of one core: the watched frame, the value there, and the line that has begun last."""
 
     frame: FrameType | None = None
     value: str | None = None
     line: tuple[str, int] | None = None
-    said: str | None = None  # a change that the last line of the frame made
+    said: str | None = None  # a change by the frame's last line
 
 
 @define(eq=False)
 class ValueWatch(Location):
-    """The value of an expression in a function: it stops at the line after the one that has changed it.
+    """The value of an expression in a function: it stops at the line after the one that has changed the value.
 
-    ``read`` returns the value on a core and in a frame as text, or the last value of a variable that is out of scope; None
-    if the expression has no value.  ``label`` names the core whose frames count; None stands for every core.  The first
-    value that the expression gets in a frame does not count as a change.
+    ``read`` returns the value on a core and in a frame as text, the last value of a variable that is out of scope, or
+    None if the expression has no value.  ``label`` names the core whose frames are watched; None stands for every
+    core.  The first value of the expression in a frame does not count as a change.
     """
 
     text: str
@@ -457,8 +457,8 @@ class ValueWatch(Location):
     _tracer: Any = None
 
     def begin(self, tracer: Tracing) -> None:
-        """Read the value on every core at the place where the run of *tracer* has stopped."""
-        # The values that it knew are out of date: it was disabled, or watched another run.
+        """Read the value on every core at the current position of *tracer*'s run."""
+        # Its values are out of date: it was disabled, or watched another run.
         self._tracer, self._known = tracer, {}
         for core in tracer.cores:
             here = next((f for f in stack_of(core) if self._meant(f)), None)
@@ -483,14 +483,14 @@ class ValueWatch(Location):
         return said
 
     def at_return(self, frame: FrameType, _value: object) -> None:
-        """Read the value once more where the function returns."""
+        """Read the value once more when the function returns."""
         for core, watched in self._known.items():
             if watched.frame is frame:
                 watched.said = self._compared(watched, core, frame)
                 watched.frame = watched.value = None
 
     def at_op(self, op: Op, _tracer: Tracing) -> str | None:
-        """Stop where a task ends whose last line has changed the value."""
+        """Stop when a task ends whose last line has changed the value."""
         watched = self._known.get(op.core) if op.core is not None else None
         if watched is None or op.kind is not FINISH:
             return None
@@ -504,13 +504,13 @@ class ValueWatch(Location):
         return frame.f_code is self.code or function_of(frame.f_code) == function_of(self.code)
 
     def _frame(self, watched: _Watched, frame: FrameType) -> FrameType | None:
-        """Return the frame to watch while the core is in *frame*: the one watched so far, or the function's innermost."""
+        """Return the frame to watch while the core is in *frame*: the watched one, or the function's innermost."""
         if frame is watched.frame or self._meant(frame):
             return frame
         return next((f for f in kernel_frames(frame) if f is watched.frame or self._meant(f)), None)
 
     def _compared(self, watched: _Watched, core: "Core", frame: FrameType) -> str | None:
-        """Return the change since the line before, in words."""
+        """Return the change since the previous line, in words."""
         value = self.read(core, frame)
         if value is None:
             return None
@@ -533,13 +533,13 @@ class FindingLocation(Location):
     _seen: int = 0
 
     def listen(self, checkers: tuple[Any, ...]) -> None:
-        """Stop at what *checkers* find from now on."""
+        """Stop at findings of *checkers* from now on."""
         self._checkers = checkers
-        # The user knows the findings so far; only new ones stop.
+        # The user has seen the findings so far; only new ones stop.
         self._seen = sum(len(tuple(checker.findings)) for checker in checkers)
 
     def at_op(self, _op: Op, _tracer: Tracing) -> str | None:
-        """Stop where a checker has reported a new finding."""
+        """Stop when a checker has reported a new finding."""
         findings = [f for checker in self._checkers for f in checker.findings]
         if len(findings) <= self._seen:
             return None
@@ -550,10 +550,10 @@ class FindingLocation(Location):
 
 @define(eq=False)
 class Breakpoint(Stopper):
-    """A breakpoint of the user's: a location with a number, a condition and counts.
+    """A breakpoint of the user: a location with a number, a condition and counts.
 
-    ``test`` evaluates the condition on a core, where there is one; the next ``ignore`` hits are passed over;
-    ``counted`` says at which hits it stops; ``log`` is called instead of stopping; ``task`` limits it to the core of that
+    ``test`` evaluates the condition on a core, if there is one; the next ``ignore`` hits are ignored; ``counted``
+    decides at which hits it stops; ``log`` is called instead of stopping; ``task`` restricts it to the core of that
     name; ``words`` are the user's for the location.
     """
 
@@ -573,10 +573,10 @@ class Breakpoint(Stopper):
 
     @property
     def breakpoint(self) -> "Breakpoint":  # type: ignore[override]
-        """The breakpoint that the stop names: this one."""
+        """Return the breakpoint that the stop names: this one."""
         return self
 
-    # What it listens to is up to the location, of which it may get another.
+    # The location decides what it hears, and may be replaced by another one.
     ops = property(attrgetter("location.ops"))
     lines = property(attrgetter("location.lines"))
     lines_from_start = property(attrgetter("location.lines_from_start"))
@@ -584,24 +584,24 @@ class Breakpoint(Stopper):
     at_only = property(attrgetter("location.at_only"))
 
     def begin(self, tracer: Tracing) -> None:
-        """Let the location look at the run."""
+        """Let the location prepare for the run."""
         self.location.begin(tracer)
 
     def at_return(self, frame: FrameType, value: object) -> None:
-        """Let the location know that *frame* returns."""
+        """Tell the location that *frame* returns *value*."""
         self.location.at_return(frame, value)
 
     def follows(self, step: Step, landing: bool) -> bool:
-        """Return whether the instruction can concern the location."""
+        """Return whether the location can stop at the instruction."""
         return self.location.follows(step, landing)
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Stop where its location says so and its conditions hold."""
+        """Stop if the location does and the conditions hold."""
         why = self.location.at_op(op, tracer)
         return None if why is None else self._holds(why, op.core, tracer, None)
 
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, entered: bool) -> str | None:
-        """Stop where its location says so and its conditions hold."""
+        """Stop if the location does and the conditions hold."""
         why = self.location.at_line(core, frame, tracer, entered)
         return None if why is None else self._holds(why, core, tracer, frame)
 
@@ -615,7 +615,7 @@ class Breakpoint(Stopper):
             if not answer:
                 return None
             note = answer if isinstance(answer, str) else ""
-        # A search backwards only collects: hits are counted and logs written on the way forwards.
+        # A backwards search only collects stops: hits are counted and logs written on the way forwards.
         if tracer.collect is not None:
             return None if self.log is not None else self._said(why, note)
         self.hits += 1
@@ -643,7 +643,7 @@ class Breakpoint(Stopper):
 
 
 def _frame(core: "Core | None", frame: FrameType | None, tracer: Tracing) -> FrameType | None:
-    """Return *frame*, or the frame that *core* is in if *frame* is None."""
+    """Return *frame*, or if it is None, the current frame of *core*."""
     return frame if frame is not None or core is None else tracer.frame_of(core)
 
 
@@ -656,7 +656,7 @@ def with_hits(hits: list[tuple[Stopper, str]], stop: Stop) -> Stop:
 
 
 def described(point: Breakpoint) -> str:
-    """Return a breakpoint in one line."""
+    """Return a description of a breakpoint in one line."""
     location = point.location
     text = f"{point.kind} {point.number}: {location.text}"
     if isinstance(location, Watchpoint):

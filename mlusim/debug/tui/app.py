@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass  # by the `__post_init__` of which a message of Textual is made
+from dataclasses import dataclass  # Textual's message classes use its `__post_init__`
 from textwrap import wrap
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 class Source(Widget):
-    """The source around the current line, which has an arrow; lines with breakpoints have a B."""
+    """The source around the current line, which has an arrow; lines with breakpoints are marked by a B."""
 
     @dataclass
     class Clicked(Message):
-        """A line of the source has been clicked."""
+        """The user has clicked a line of the source."""
 
         line: int
 
@@ -51,7 +51,7 @@ class Source(Widget):
         self._lines: dict[str, list[Text]] = {}
 
     def show(self, views: Views) -> None:
-        """Show the place of *views*."""
+        """Show the source at the position of *views*."""
         self._views = views
         self.border_title = f"{place_of(views.file)}:{views.line}" if views.file else "source"
         self.refresh()
@@ -62,7 +62,7 @@ class Source(Widget):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Set a breakpoint at the line that was clicked, or take it away."""
+        """Set or delete a breakpoint at the clicked line."""
         # The border takes the first row.
         self.post_message(self.Clicked(self._first + event.y - 1))
 
@@ -71,7 +71,7 @@ class Source(Widget):
         views = self._views
         if views is None or not views.source:
             return Text("no source")
-        # Colouring a file takes longer than drawing it, so it is kept until the theme changes.
+        # Colouring a file takes longer than drawing it, so that the result is cached until the theme changes.
         if views.file not in self._lines:
             theme = "ansi_dark" if self.app.current_theme.dark else "ansi_light"
             language = "python" if views.file.endswith(".py") else "cpp"
@@ -96,7 +96,7 @@ HANGING = 2  # columns by which continuation lines are indented
 
 
 class Folded:
-    """Lines folded at the available width; continuation lines are indented further than their line."""
+    """Lines wrapped to the available width; continuation lines are indented further than their line."""
 
     def __init__(self, lines: Sequence[Text]) -> None:
         self._lines = lines
@@ -107,14 +107,14 @@ class Folded:
         width = max(options.max_width, 1)
         for line in self._lines:
             indent = len(line.plain) - len(line.plain.lstrip()) + HANGING
-            # A narrow view keeps half of its width for the text.
+            # A narrow view keeps half of its width for text.
             behind = " " * min(indent, width // 2)
             parts = wrap(line.plain, width, subsequent_indent=behind, break_on_hyphens=False)
             yield from (Text(part, line.style) for part in parts or [""])
 
 
 class Pane(VerticalScroll):
-    """A titled text that scrolls; with *folds* its lines are folded, else they are cut.  ``text`` is what it shows."""
+    """A titled text that scrolls; with *folds* its lines are wrapped, otherwise cut.  ``text`` is the current text."""
 
     DEFAULT_CSS = """
     Pane { border: round $primary; }
@@ -129,12 +129,12 @@ class Pane(VerticalScroll):
         self._shown = Static(Text(""), markup=False)
 
     def compose(self) -> list[Widget]:
-        """Make the widget that holds the text."""
+        """Return the widget that holds the text."""
         return [self._shown]
 
     def show(self, text: str, changed: str | None = None) -> None:
-        """Show *text*; if *changed* is the text shown before, highlight the lines that are not in it."""
-        # The first text of a pane has none before it, so that nothing stands out.
+        """Show *text*; if *changed* is the previous text, highlight the lines that it did not have."""
+        # The first text of a pane has no previous one, so that nothing is highlighted.
         self.text = text
         before = set((changed or text).splitlines())
         lines = [Text(line, "" if line in before else "bold yellow") for line in text.splitlines()]
@@ -144,7 +144,7 @@ class Pane(VerticalScroll):
 def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str, file: str = "") -> str:
     """Return the tasks as a narrow table with the one in focus marked, and *others* below it.
 
-    A place in *file*, which is on the screen, is shown as its line alone.
+    For a place in *file*, which is on the screen, only the line is shown.
     """
 
     def where(task: TaskState) -> str:
@@ -157,13 +157,13 @@ def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str, file: str =
 
 
 class CommandLine(Input):
-    """The line where commands are typed: up and down recall them, tab completes."""
+    """The line for commands: up and down recall earlier ones, tab completes words."""
 
     DEFAULT_CSS = "CommandLine { height: 1; border: none; padding: 0; }"
 
     @dataclass
     class Complete(Message):
-        """The user wants the text completed."""
+        """The user requests a completion."""
 
         text: str
 
@@ -176,7 +176,7 @@ class CommandLine(Input):
 
     @dataclass
     class Entered(Message):
-        """A line has been typed."""
+        """The user has entered a line."""
 
         line: str
 
@@ -187,7 +187,7 @@ class CommandLine(Input):
         self.post_message(self.Entered(line))
 
     def type_ahead(self, text: str) -> None:
-        """Take what was typed before the view was there."""
+        """Accept the text that was typed before the view existed."""
         *lines, rest = text.replace("\r", "\n").split("\n")
         for line in lines:
             self.value = line
@@ -196,13 +196,13 @@ class CommandLine(Input):
         self.cursor_position = len(rest)
 
     def remember(self, line: str) -> None:
-        """Keep a line for recalling."""
+        """Store a line for recalling."""
         if line.strip():
             self._history = [*self._history, line][-self.HISTORY :]
         self._at = len(self._history)
 
     def offer(self, words: list[str]) -> None:
-        """Complete the last word as far as *words* agree."""
+        """Complete the last word by the common prefix of *words*."""
         if words:
             head, blank, last = self.value.rpartition(" ")
             common = words[0]
@@ -218,29 +218,29 @@ class CommandLine(Input):
             self._at = max(0, min(len(self._history), self._at + (-1 if event.key == "up" else 1)))
             self.value = (*self._history, "")[self._at]
             self.cursor_position = len(self.value)
-        elif event.key in ("enter", "ctrl+j"):  # at once: what is typed after it belongs to the next line
+        elif event.key in ("enter", "ctrl+j"):  # at once: later keys belong to the next line
             event.prevent_default()
             event.stop()
             self.enter()
         elif event.key == "tab":
             event.prevent_default()
             event.stop()
-            # Tab would otherwise move Textual's focus.
+            # Otherwise tab would move Textual's focus.
             self.post_message(self.Complete(self.value))
         else:
             await super()._on_key(event)
 
 
-# A terminal driver for a screen that runs in a thread of its own: the session has the main thread.
+# A terminal driver for a screen that runs in another thread, since the session needs the main thread.
 #
-# Textual's driver for POSIX registers handlers of signals itself, and Python allows that in the main
-# thread only. Here the driver's registrations are kept, and the main thread calls them.
+# Textual's driver for POSIX registers signal handlers itself, which Python allows in the main
+# thread only. Here the driver's handlers are stored, and the main thread calls them.
 
-PASSED = ("SIGWINCH", "SIGTSTP", "SIGCONT")  # a changed size, Ctrl-Z, and back from it
+PASSED = ("SIGWINCH", "SIGTSTP", "SIGCONT")  # a changed size, Ctrl-Z, and the return from it
 
 
 class Signals:
-    """Takes the place of the module `signal` in Textual's driver: it keeps handlers instead of installing them."""
+    """Replaces the module `signal` in Textual's driver: it stores handlers instead of installing them."""
 
     def __init__(self) -> None:
         self._handlers: dict[int, Any] = {}
@@ -249,7 +249,7 @@ class Signals:
         return getattr(signal, name)
 
     def signal(self, number: int, handler: object) -> Any:
-        """Keep *handler*, and return the one that it replaces."""
+        """Store *handler*, and return the one that it replaces."""
         before, self._handlers[number] = self._handlers.get(number, signal.SIG_DFL), handler
         return before
 
@@ -260,7 +260,7 @@ class Signals:
 
     @contextlib.contextmanager
     def passed_on(self) -> Iterator[None]:
-        """Let the main thread, which has to be the caller, call the kept handlers in the block."""
+        """Let the calling main thread call the stored handlers during the block."""
         numbers = [getattr(signal, name) for name in PASSED if hasattr(signal, name)]
         before = {number: signal.signal(number, self._call) for number in numbers}
         try:
@@ -272,11 +272,11 @@ class Signals:
 
 @contextlib.contextmanager
 def beside_main() -> Iterator[type[Driver] | None]:
-    """Give a driver that works in another thread until the block ends, None where Textual's own does; called in the main thread."""
+    """Yield a driver that works in another thread until the block ends, None if Textual's own does; called in the main thread."""
     if os.name != "posix":
         yield None
         return
-    from textual.drivers import linux_driver  # noqa: PLC0415 - there is none of it elsewhere
+    from textual.drivers import linux_driver  # noqa: PLC0415 - it does not exist on other systems
 
     signals = Signals()
     own, linux_driver.signal = linux_driver.signal, signals  # type: ignore[attr-defined, assignment]
@@ -287,8 +287,8 @@ def beside_main() -> Iterator[type[Driver] | None]:
         linux_driver.signal = own  # type: ignore[attr-defined]
 
 
-PATIENCE = 3  # seconds that a kernel has to end in when the view is left
-KILLED = 130  # the exit code of the process where it does not
+PATIENCE = 3  # seconds in which a kernel must end when the user leaves
+KILLED = 130  # the exit code of the process if the kernel does not end
 WIDE = 120  # columns: from this width on all panes are shown at once
 PANES = {
     "variables": "variables",
@@ -313,23 +313,23 @@ KEYS = (
 
 
 class DebuggerApp(App[None]):
-    """Source, tasks, pipes, memory and the console on one screen; *engine* executes, in the main thread.
+    """Source, tasks, pipes, memory and the console on one screen; *engine* executes commands in the main thread.
 
-    ``busy`` is true while a command is executed; ``views`` is what is shown.
+    ``busy`` is true while a command is executed; ``views`` is the content of the screen.
     """
 
     @dataclass
     class Answered(Message):
-        """A line has been executed."""
+        """The engine has executed a line."""
 
         answer: LineResult
 
     class Failed(Message):
-        """The session could not be made, or broke."""
+        """The session could not be started, or has failed."""
 
     @dataclass
     class Offered(Message):
-        """The completions of the last word of the command line have arrived."""
+        """The completions of the last word of the command line are available."""
 
         words: list[str]
 
@@ -379,9 +379,9 @@ class DebuggerApp(App[None]):
         self.engine = engine
         self._waiting = 1
         self._before: dict[str, str] = {}
-        self._typed = typed  # typed before the view was there
-        self._printed = ""  # the beginning of a line that the program is printing
-        self._seconds = 0.0  # seconds since the last answer
+        self._typed = typed  # the text that was typed before the view existed
+        self._printed = ""  # the incomplete line that the program is printing
+        self._seconds = 0.0  # the time since the last answer
 
     # -- the screen ------------------------------------------------------------------------------
 
@@ -395,7 +395,7 @@ class DebuggerApp(App[None]):
                 yield RichLog(id="log", wrap=True, markup=False, min_width=20)
             with Container(id="panes"):
                 for name, title in PANES.items():
-                    if name != "chain":  # its lines are long, so it goes under the source
+                    if name != "chain":  # its lines are long, so that it is below the source
                         yield Pane(title, id=name, folds=name == "pipes")
         yield CommandLine(id="line")
         yield Footer()
@@ -408,7 +408,7 @@ class DebuggerApp(App[None]):
         line.type_ahead(self._typed.removesuffix(QUIT))
         self.begin_capture_print(self)
         self.set_interval(0.5, self._tick)
-        # From the engine's thread; a view that has ended drops a message.
+        # Called in the engine's thread; a view that has ended drops the message.
         self.engine.attach(
             lambda answer: self.post_message(self.Answered(answer)), lambda: self.post_message(self.Failed())
         )
@@ -420,7 +420,7 @@ class DebuggerApp(App[None]):
         self.screen.set_class(event.size.width >= WIDE, "wide")
 
     def on_print(self, event: events.Print) -> None:
-        """Show what the program prints among the answers, line by line."""
+        """Show the program's output among the answers, line by line."""
         *whole, self._printed = (self._printed + event.text).split("\n")
         for line in whole:
             self._write(line)
@@ -429,7 +429,7 @@ class DebuggerApp(App[None]):
         self.query_one(RichLog).write(Text(line, "dim"))
 
     def _tick(self) -> None:
-        """While something runs, say for how long, and how far it has come."""
+        """While a command is running, show for how long, and its progress."""
         self._seconds = self._seconds + 0.5 if self.busy else 0.0
         title = self.query_one("#title", Static)
         title.set_class(self._seconds >= 1, "running")
@@ -437,7 +437,7 @@ class DebuggerApp(App[None]):
             title.update(f" running, {self._seconds:.0f} s: {self.engine.progress()}; ctrl+c stops it")
 
     def watch_theme(self, _name: str) -> None:
-        """Colour the source by the theme, too."""
+        """Colour the source by the new theme, too."""
         if self.query("#source"):
             self.query_one(Source).recolour()
 
@@ -456,7 +456,7 @@ class DebuggerApp(App[None]):
             lines = [Text(line, style) for line in answer.reply.text.expandtabs(8).splitlines()]
             log.write(Folded(lines), width=max(20, log.scrollable_content_region.width))
         if answer.views.chain and self.views is not None and answer.views.asked != self.views.asked:
-            self._reveal("chain")  # the log of a small terminal has no room for it
+            self._reveal("chain")  # the log of a small terminal is too narrow for it
         self._show(answer.views)
         self._waiting -= 1
         self.busy = self._waiting > 0
@@ -484,25 +484,25 @@ class DebuggerApp(App[None]):
 
     @on(Failed)
     def failed(self) -> None:
-        """Leave, and let the caller say why."""
+        """Leave, and let the caller report the reason."""
         self.busy = False
         self.exit()
 
-    # -- what the user does ----------------------------------------------------------------------
+    # -- actions of the user ---------------------------------------------------------------------
 
     def submit(self, line: str) -> None:
-        """Execute a line of the prompt."""
+        """Execute a command line."""
         self._waiting += 1
         self.busy = True
         self.engine.submit(line)
 
     @on(CommandLine.Entered)
     def entered(self, event: CommandLine.Entered) -> None:
-        """Execute what was typed."""
+        """Execute the entered line."""
         self.submit(event.line)
 
     def on_key(self, event: events.Key) -> None:
-        """Give the command line a key that nothing has taken, such as one from before the line was there."""
+        """Pass an unhandled key to the command line, such as one from before the line existed."""
         line = self.query_one(CommandLine)
         if self.focused is not line and (event.is_printable or event.key in ("enter", "ctrl+j")):
             line.focus()
@@ -510,12 +510,12 @@ class DebuggerApp(App[None]):
 
     @on(CommandLine.Complete)
     def wanted(self, event: CommandLine.Complete) -> None:
-        """Complete what was typed."""
+        """Request the completions of the typed text."""
         self.engine.complete(event.text, lambda words: self.post_message(self.Offered(words)))
 
     @on(Offered)
     def offered(self, message: Offered) -> None:
-        """Complete as far as the words agree."""
+        """Complete by the common prefix of the words."""
         self.query_one(CommandLine).offer(message.words)
 
     def action_line(self, line: str) -> None:
@@ -523,12 +523,12 @@ class DebuggerApp(App[None]):
         self.submit(line)
 
     def action_breakpoint(self) -> None:
-        """Set a breakpoint at the line in focus, or take it away."""
+        """Set or delete a breakpoint at the line in focus."""
         if self.views is not None and self.views.line:
             self.toggle(self.views.line)
 
     def toggle(self, line: int) -> None:
-        """Set a breakpoint at a line of the file that is shown, or take it away."""
+        """Set or delete a breakpoint at a line of the displayed file."""
         if self.views is not None and self.views.file:
             number = self.views.stops.get(line)
             self.submit(
@@ -537,7 +537,7 @@ class DebuggerApp(App[None]):
 
     @on(Source.Clicked)
     def clicked(self, message: Source.Clicked) -> None:
-        """Set a breakpoint where the source was clicked, or take it away."""
+        """Set or delete a breakpoint at the clicked line."""
         self.toggle(message.line)
 
     def action_pane(self) -> None:
@@ -547,33 +547,33 @@ class DebuggerApp(App[None]):
         self._reveal(names[(names.index(shown) + 1) % len(names)])
 
     def _reveal(self, shown: str) -> None:
-        """Show one pane instead of the others where there is room for one only."""
+        """Show one pane instead of the others, if there is room for only one."""
         for name in PANES:
             self.query_one(f"#{name}").set_class(name == shown, "shown")
         self.query_one("#panes").set_class(shown == "chain", "covered")
 
     def action_task(self, by: int) -> None:
-        """Look at the task before or after the one in focus."""
+        """Put the previous or next task in focus."""
         names = [task.name for task in self.views.tasks] if self.views is not None else []
         if names and self.views is not None and not self.busy:
             at = names.index(self.views.focus) if self.views.focus in names else 0
             self.submit(names[(at + by) % len(names)])
 
     def action_interrupt(self) -> None:
-        """Stop the kernel that runs."""
+        """Stop the running kernel."""
         self.engine.interrupt()
 
     def on_unmount(self) -> None:
-        """End the session, whatever it is doing."""
+        """End the session, even while a command is running."""
         self.engine.close()
 
 
 def show(make: "Callable[[], Console]", terminal: Terminal) -> BaseException | None:
-    """Debug on the full screen what *make* makes, at *terminal*; return the error that ended it.
+    """Debug the session of *make*'s console on the full screen of *terminal*; return the error that ended it.
 
     Called in the main thread.
 
-    A kernel that does not end, because it catches the exception that should end it, ends with the process.
+    A kernel that catches the exception that should end it is ended with the process.
     """
     engine = LineRunner(make)
 
@@ -582,7 +582,7 @@ def show(make: "Callable[[], Console]", terminal: Terminal) -> BaseException | N
         engine.close()
         if not engine.worker.ended.wait(PATIENCE):
             terminal.give_back()
-            os._exit(KILLED)  # the terminal is the shell's again, and nothing else can end that kernel
+            os._exit(KILLED)  # the terminal is restored, and nothing else can end this kernel
 
     with beside_main() as driver:
         app = DebuggerApp(engine, driver, terminal.typed())

@@ -1,6 +1,6 @@
-"""`Engine`: a console in the main thread, which executes lines for a full-screen view in another; `Views`: its answers.
+"""`LineRunner`: a console in the main thread, which executes lines for a full-screen view in another thread; `Views`: its answers.
 
-Nothing here needs Textual, so that the full-screen view can be tested without a screen.
+Nothing here needs Textual, so that it can be tested without a screen.
 """
 
 import linecache
@@ -27,16 +27,17 @@ if TYPE_CHECKING:
     from mlusim.debug.console.console import Console
     from mlusim.debug.session import DebugSession
 
-MEMORY = 64  # elements that the memory view shows
-COLUMNS = 48  # of the map of memory
+MEMORY = 64  # elements in the memory view
+COLUMNS = 48  # columns of the map of memory
 
 
 @frozen(kw_only=True)
 class Views:
-    """The contents of the screen: ``source`` are the lines of the file in focus, ``line`` the current one.
+    """The contents of the screen: ``source`` are the lines of the file in focus, ``line`` is the current one.
 
-    ``stops`` are the numbers of breakpoints by their lines in the file.  ``memory`` is what the last `x` showed, as
-    it is now, under ``place``.  ``chain`` answers the last `why` or `who-wrote`, as it was where it was ``asked``.
+    ``stops`` are the numbers of breakpoints by their lines in the file.  ``memory`` is the memory of the last `x`
+    with its current contents, titled ``place``.  ``chain`` is the answer to the last `why` or `who-wrote`, from where
+    it was ``asked``.
     """
 
     title: str
@@ -61,7 +62,7 @@ class Views:
 
 @frozen
 class LineResult:
-    """The result of a line: the reply, and the views afterwards."""
+    """The result of a line: the reply, and the views after it."""
 
     line: str
     reply: Reply
@@ -69,13 +70,13 @@ class LineResult:
 
 
 class LineRunner:
-    """Executes lines one after the other and delivers each answer; *make* makes the console.
+    """Executes lines one after the other and delivers each answer; *make* constructs the console.
 
-    `serve` is called in the main thread; *deliver* is called there too, and must not wait for the view.
+    `serve` is called in the main thread; it calls *deliver*, which must not wait for the view.
     """
 
     def __init__(self, make: "Callable[[], Console]") -> None:
-        self._ready = threading.Event()  # set once the view is there, and takes what the program prints
+        self._ready = threading.Event()  # set once the view exists and accepts the program's output
 
         def begin() -> "Console":
             self._ready.wait()
@@ -90,7 +91,7 @@ class LineRunner:
         self._fail: Callable[[], object] = lambda: None
         self._place = self._letters = ""
         self._answered = ("", "")  # the last question for a cause, with its place, and its answer
-        self._asked = 0  # interrupts so far
+        self._asked = 0  # the number of interrupts so far
         self._views: Views | None = None
 
     @property
@@ -99,7 +100,7 @@ class LineRunner:
         return self.worker.failure
 
     def attach(self, deliver: Callable[[LineResult], object], fail: Callable[[], object]) -> None:
-        """Deliver answers from now on, first one that says where the session is; call *fail* if it could not be made, or broke."""
+        """Deliver answers from now on, beginning with the current stop; call *fail* if the session cannot be started, or fails."""
         self._deliver, self._fail = deliver, fail
         self.worker.submit(lambda console: self._answer(console, "", Reply(console.stop_text())))
         self._ready.set()
@@ -107,18 +108,18 @@ class LineRunner:
             fail()
 
     def serve(self) -> None:
-        """Execute until `close`; in the main thread."""
+        """Execute lines until `close`; called in the main thread."""
         self.worker.serve()
         if self.failure is not None:
             self._fail()
 
     def close(self) -> None:
-        """End the session, whatever it is doing; from any thread."""
+        """End the session, even while a line is running; may be called from any thread."""
         self.worker.close()
         self._ready.set()
 
     def serve_beside(self, screen: Callable[[], None]) -> None:
-        """As `serve`, while *screen* runs in a thread of its own; ends with it, and raises what it raises."""
+        """Do the same as `serve`, with *screen* in another thread; end with it, and raise its exception."""
         errors: list[BaseException] = []
 
         def shown() -> None:
@@ -137,17 +138,17 @@ class LineRunner:
             raise errors[0]
 
     def progress(self) -> str:
-        """Return how far the run has come, in words; from any thread."""
+        """Return the progress of the run, in words; may be called from any thread."""
         console = self.worker.subject
         return "starting" if console is None else console.session.progress()
 
     def interrupt(self) -> None:
-        """Stop the line that is being executed, and leave out those that wait; from any thread."""
+        """Stop the running line, and drop those that wait; may be called from any thread."""
         self._asked += 1
         self.worker.interrupt()
 
     def submit(self, line: str) -> None:
-        """Execute *line* after everything that was submitted before it, and deliver the answer."""
+        """Execute *line* after all lines submitted before it, and deliver the answer."""
         asked = self._asked
         self.worker.submit(lambda console: self._execute(console, line, asked))
 
@@ -167,7 +168,7 @@ class LineRunner:
         self._answer(console, line, reply)
 
     def _answer(self, console: "Console", line: str, reply: Reply) -> None:
-        """Deliver the answer; where looking is interrupted, with the views from before."""
+        """Deliver the answer; if collecting the views is interrupted, with the previous views."""
         if self.worker.closing:
             return
         try:
@@ -178,13 +179,13 @@ class LineRunner:
             self._deliver(LineResult(line, reply, self._views))
 
 
-# -- looking ---------------------------------------------------------------------------------------
+# -- views -----------------------------------------------------------------------------------------
 
 
 def look(
     console: "Console", place: str = "", letters: str = "", answered: tuple[str, str] = ("", "")
 ) -> Views:
-    """Return the views of the place where the session stands; *place* is what the memory view shows, in the form *letters*.
+    """Return the views of the current stop; *place* is the place of the memory view, shown in the form *letters*.
 
     *answered* is the last question for a cause, with its place, and its answer.
     """
@@ -218,7 +219,7 @@ def look(
 
 
 def _stack(session: "DebugSession") -> str:
-    """Return the stack of the task in focus; a function's file is named where it is not the one on the screen."""
+    """Return the stack of the task in focus; a function's file is named unless it is the one on the screen."""
     frames = values.frames(session)
     shown = frames[session.level].file if session.level < len(frames) else ""
     return "\n".join(
@@ -248,7 +249,7 @@ def _pipes(session: "DebugSession") -> str:
 
 
 def _nram(session: "DebugSession") -> str:
-    """Return a map of what lies in the task's NRAM, and how much of each memory is declared."""
+    """Return a map of the regions in the task's NRAM, and the declared size of each memory."""
     lines = [f"{m.name}: {m.text}" for m in values.memories(session.core())]
     rows = [r for r in values.on_chip(session) if r.memory == "NRAM"]
     if not rows:
@@ -265,13 +266,13 @@ def _nram(session: "DebugSession") -> str:
 
 
 def _kernel(console: "Console") -> tuple[str, int]:
-    """Return the file and line where the kernel begins, to show while no task is in it."""
+    """Return the file and first line of the kernel, to show while no task is in it."""
     functions = console.session.recorded.functions
     return (functions[0].code.co_filename, functions[0].code.co_firstlineno) if functions else ("", 0)
 
 
 def _memory(console: "Console", place: str, letters: str) -> tuple[str, str]:
-    """Return the place that is shown, and its elements: the one asked for, else the task's first declaration, else a tensor."""
+    """Return the displayed place and its elements: the requested one, else the task's first declaration, else a tensor."""
     session = console.session
     paused, core = session.look(), session.core()
     names = [place] if place else []

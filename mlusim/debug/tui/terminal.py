@@ -1,6 +1,6 @@
-"""The terminal from the first moment on: keys typed while the view is being made are kept for it.
+"""The terminal from the start on: keys typed before the view exists are kept for it.
 
-Nothing slow is imported here: until the terminal is taken, it eats Ctrl-Q and Ctrl-S itself.
+Only small modules are imported here: until its settings are changed, the terminal itself consumes Ctrl-Q and Ctrl-S.
 """
 
 import contextlib
@@ -14,13 +14,13 @@ QUIT = "\x11"  # Ctrl-Q
 
 
 class Terminal:
-    """The terminal of standard input, which echoes no key and eats none until it is given back."""
+    """The terminal of standard input, which neither echoes nor consumes keys until it is restored."""
 
     def __init__(self) -> None:
         self._restore: Callable[[], None] | None = None
         if os.name != "posix" or not sys.stdin.isatty():
             return
-        import termios  # noqa: PLC0415 - there is none of it elsewhere
+        import termios  # noqa: PLC0415 - it does not exist on other systems
         import tty  # noqa: PLC0415
 
         number = sys.stdin.fileno()
@@ -33,7 +33,7 @@ class Terminal:
         termios.tcsetattr(number, termios.TCSANOW, mode)
 
     def typed(self) -> str:
-        """Return the keys typed so far: text, ends of lines, and `QUIT`, with which it ends."""
+        """Return the keys typed so far: text, line ends, and possibly `QUIT` at the end."""
         if self._restore is None:
             return ""
         number, raw = sys.stdin.fileno(), b""
@@ -51,7 +51,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def terminal_taken() -> Iterator[Terminal]:
-    """Give the terminal, and restore it when the block ends."""
+    """Yield the terminal with its settings changed, and restore them at the end of the block."""
     taken = Terminal()
     try:
         yield taken
