@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 MOST = 3
 LEAST = 0.05
-"""The part of the time that a change saves at least; less is not worth a rewrite."""
+"""The least share of the time that a change must save; less does not justify a rewrite."""
 MOST_START = 0.5
-"""The part of the time that starting the launch takes, above which only fewer launches would help."""
+"""The share of the time for starting the launch above which only fewer launches would help."""
 BARRIERS = 4  # per task: with fewer, none is called superfluous
-LITTLE = 0.05  # of the time of copies, below which there is nothing to compute beside them
-UNEVEN = 1.1  # slowest core over the mean
+LITTLE = 0.05  # of the time of copies; below it there is nothing to compute at the same time
+UNEVEN = 1.1  # ratio of the slowest core's time to the mean
 
 
 @frozen
 class Advice:
-    """One change: its ``name``, in ``words``, where (a line of the kernel, or ""), and the time in us after it.
+    """One change: its ``name``, its description in ``words``, its place (a line of the kernel, or ""), and the time in us after it.
 
-    ``gain`` is how many times as fast the launch is then.
+    ``gain`` is the time before divided by the time after.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Advice:
 
     @property
     def change(self) -> str:
-        """The change and its place, in a sentence."""
+        """The change and its place, as a phrase."""
         return f"{self.words} ({self.where})" if self.where else self.words
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Advice:
 
 @frozen
 class _Change:
-    """A change that may help: what it is, the work with it, and the pipe whose dearest line it is about, or the ``line`` itself."""
+    """A possible change: its name and words, the changed work, and the pipe whose most expensive line it affects, or the ``line`` itself."""
 
     name: str
     words: str
@@ -70,7 +70,7 @@ class _Change:
 
 
 def advice_table(found: Sequence[Advice]) -> RenderableType:
-    """*found* for a terminal."""
+    """Return *found* as a table for a terminal."""
     title = "  what would help, each by itself"
     shown = table("change", "us", "faster", right=("us", "faster"), fold=("change",), title=title)
     for one in found:
@@ -79,12 +79,12 @@ def advice_table(found: Sequence[Advice]) -> RenderableType:
 
 
 def advice(launch: "Launch") -> tuple[Advice, ...]:
-    """At most `MOST` changes that would make *launch* faster, the largest gain first; none where it was not timed.
+    """Return at most `MOST` changes that would make *launch* faster, the largest gain first; none if it was not timed.
 
-    Each is the model's time of the same work with that one thing changed, by `mlusim.time.changed_work`; whether the kernel
-    can be written so is for its author to say.
+    Each is timed by the model for the same work with only this change, by `mlusim.time.changed_work`; whether the
+    kernel can be rewritten in this way is for its author to decide.
     """
-    # Advice on the kernel is of no use where its start is most of the time.
+    # Advice on the kernel is useless if its start is most of the time.
     if not launch.tasks or launch.time_us * MOST_START < launch.forecast.start_us:
         return ()
     board = launch.forecast.board
@@ -92,7 +92,7 @@ def advice(launch: "Launch") -> tuple[Advice, ...]:
     found: list[Advice] = []
     lines = launch.lines if launch.timeline.named else ()
     for change in _changes(launch, board, figures(launch)):
-        # By the model and not by a rule of thumb: a change that shifts the bound gains less than it saves.
+        # By the model instead of a rule of thumb: a change that shifts the bound gains less than it saves.
         after = predict(GroupedTasks(change.tasks, board), board, places).time_us
         if after < before * (1 - LEAST):
             where = f"line {change.line}" if change.line else _where(lines, change.pipe)
@@ -101,7 +101,7 @@ def advice(launch: "Launch") -> tuple[Advice, ...]:
 
 
 def _where(lines: "tuple[Line, ...]", pipe: str) -> str:
-    """Return the line that keeps *pipe* busy longest, or waits longest ("wait")."""
+    """Return the line that keeps *pipe* busy longest; for "wait", the line that waits longest."""
 
     def cost(line: Line) -> float:
         return line.wait_us if pipe == "wait" else line.busy_us.get(pipe, 0.0)
@@ -121,7 +121,7 @@ def _changes(launch: "Launch", board: Board, about: Figures) -> Iterator[_Change
 
 
 def _placed(launch: "Launch", board: Board, about: Figures) -> Iterator[_Change]:
-    """Yield the same work on all cores, evenly."""
+    """Yield the same work distributed evenly over all cores."""
     idle, ragged = about.working < about.cores, about.waves > 1 and about.last_wave < 1
     if not (idle or ragged or about.balance > UNEVEN):
         return
@@ -154,7 +154,7 @@ def _scalars(launch: "Launch") -> Iterator[_Change]:
 
 
 def _vectors(launch: "Launch", about: Figures) -> Iterator[_Change]:
-    """Fewer and longer vector instructions, whose lines are full."""
+    """Yield the work with fewer and longer vector instructions, whose lines are full."""
     used, paid = (sum(getattr(lanes, what) for lanes in about.lanes.values()) for what in ("used", "paid"))
     if not about.vectors or not used:
         return
@@ -171,7 +171,7 @@ def _vectors(launch: "Launch", about: Figures) -> Iterator[_Change]:
 
 
 def _copies(launch: "Launch", about: Figures) -> Iterator[_Change]:
-    """Fewer and longer off-chip copies, of whole lines."""
+    """Yield the work with fewer and longer off-chip copies, of whole lines."""
     if not about.transfers or not about.line_bytes:
         return
     mean = about.io_bytes / about.transfers
@@ -186,8 +186,8 @@ def _copies(launch: "Launch", about: Figures) -> Iterator[_Change]:
 
 
 def _again(launch: "Launch", board: Board) -> Iterator[_Change]:
-    """Yield the same work where what each turn loads again is loaded once."""
-    # Half of the memory is left for the rest.
+    """Yield the work with data loaded once that each iteration loads again."""
+    # Half of the memory is left for other data.
     tasks, kept = work.loaded_once(launch.tasks, board.arch.nram // 2)
     if kept:
         yield _Change(
@@ -211,7 +211,7 @@ def _barriers(launch: "Launch") -> Iterator[_Change]:
 
 
 def _overlap(launch: "Launch", about: Figures) -> Iterator[_Change]:
-    """Copies that fly while the core computes, or other copies."""
+    """Yield the work with copies that overlap computation, or other copies."""
     if not about.transfers:
         return
     if any(map(work.overlaps_loads, dict.fromkeys(task.log for task in launch.tasks))):
@@ -229,7 +229,7 @@ def _overlap(launch: "Launch", about: Figures) -> Iterator[_Change]:
     if computes < LITTLE * about.busy.get("IO-DMA", 0.0) and stored and loaded:
         name, words = "both directions", "use both directions: load a piece while the one before is stored"
     elif any(len(work.loads_at_once(log)) > 1 for log in dict.fromkeys(task.log for task in launch.tasks)):
-        # Logs have no addresses on the chip: whether there is another buffer already is for the author to see.
+        # Logs have no on-chip addresses: whether a second buffer exists already is for the author to see.
         name, line = "wait later", _line_of(launch, work.loads_at_once)
         words = "load into a second buffer, and wait for that load when the piece in the first is computed, not at once"
     else:
@@ -240,7 +240,7 @@ def _overlap(launch: "Launch", about: Figures) -> Iterator[_Change]:
 
 
 def _line_of(launch: "Launch", waits: Callable[[CoreLog], list[int]]) -> int:
-    """Return the line of most of the *waits*, which are rows of a log; of the first task that has some; 0 where lines are not known."""
+    """Return the line with most of the *waits*, rows of a log, in the first task that has any; 0 if lines are unknown."""
     for task in launch.tasks:
         if task.steps is None:
             continue

@@ -1,8 +1,8 @@
-"""Launches as a trace-event file, which Perfetto and chrome://tracing show: a track per core and pipe, arrows for waits.
+"""Launches as a trace-event file, which Perfetto and chrome://tracing display: a track per core and pipe, arrows for waits.
 
-The spans are those of the launch's timeline: what the timing model finds, no more and no less.  A span has its line with
-the path and the call as it is written there; that of a copy has its direction and bytes, too.  Nothing but the launches
-decides what is written, so that files of two runs can be compared.
+The spans are exactly those of the launch's timeline in the timing model.  A span has its line with
+path and source text; that of a copy also has its direction and bytes.  The file depends on nothing but
+the launches, so that files of two runs can be compared.
 """
 
 import json
@@ -17,10 +17,10 @@ from mlusim.time.timeline import MOST_SPANS, PLACES, STORE, CoreSpan, Scene, Tim
 from mlusim.time.timing import PIPES
 
 TRACKS = ("task", *PLACES)
-NEAR = 1e-5  # us; shorter spans have no arrow: the format has six decimals of a microsecond
+NEAR = 1e-5  # us; shorter spans have no arrow, since the format has six decimals of a microsecond
 
-LAUNCHES = 1  # the process of the launches; those of the cores follow
-THREADS = 10  # threads of a process; no two processes have a thread of the same number, and none is 0
+LAUNCHES = 1  # the process id of the launches; those of the cores follow
+THREADS = 10  # threads of a process; thread ids are unique over all processes, and none is 0
 
 Event = dict[str, Any]
 
@@ -28,7 +28,7 @@ Event = dict[str, Any]
 def write_trace(file: BinaryIO, launches: Sequence[Launch], most: int = MOST_SPANS) -> None:
     """Write *launches*, one after the other, to *file*; times are in us, predicted.
 
-    At most *most* spans are written, those of the first tasks; the file says what it leaves out, and still
+    At most *most* spans are written, those of the first tasks; the file states what it leaves out, and still
     has a span for every task.
     """
     trace = _Trace(most)
@@ -48,7 +48,7 @@ def write_trace(file: BinaryIO, launches: Sequence[Launch], most: int = MOST_SPA
 
 @define
 class _Trace:
-    """The state of a trace from event to event: the room that is left, the tracks with names, the arrows."""
+    """The state of a trace while it is written: the remaining spans, the named tracks, the arrows."""
 
     most: int
     named: set[tuple[int, int]] = field(factory=set)
@@ -59,7 +59,7 @@ class _Trace:
 
     @property
     def left_out(self) -> str:
-        """The events that the file has no room for, in words; empty where it has everything."""
+        """The events for which the file has no room, in words; "" if it is complete."""
         short = self.partly + self.bare
         if not short:
             return ""
@@ -67,7 +67,7 @@ class _Trace:
         return f"{words}, and {self.partly} of these their first instructions" if self.partly else words
 
     def events(self, launches: Sequence[Launch]) -> Iterator[Event]:
-        """Yield every event of *launches*, which follow each other."""
+        """Yield every event of *launches*, one after the other."""
         yield _about(LAUNCHES, "process_name", 0, name="launches")
         yield _about(LAUNCHES, "thread_name", 0, name="launches")
         begin = 0.0
@@ -173,17 +173,17 @@ def _complete(
 def _arrow(
     name: str, number: int, tracks: tuple[tuple[int, int], tuple[int, int]], times: tuple[float, float]
 ) -> Iterator[Event]:
-    """Yield a flow from one slice to another; each end lies within its slice."""
+    """Yield an arrow from one slice to another; each end is within its slice."""
     for phase, (home, track), time in zip("sf", tracks, times, strict=True):
         event: Event = {"ph": phase, "id": number, "name": name, "cat": "sync", "ts": round(time, 6)}
         yield event | {"pid": home, "tid": _thread(home, track)} | ({"bp": "e"} if phase == "f" else {})
 
 
-# -- counters: what the whole board does from moment to moment, added up from the spans of all cores ---
+# -- counters: the activity of the whole board over time, summed over the spans of all cores -----------
 
 RATE, FLIGHT, CORES, NRAM = "GB/s off the chip", "bytes in flight", "cores at work", "NRAM in use, bytes"
 MOST_POINTS = 20_000
-"""Points of one counter; of more, every second, third or so is written."""
+"""Points of one counter; if there are more, only every second, third or so is written."""
 
 _IO = (PIPES[3], STORE)
 
@@ -192,9 +192,9 @@ _IO = (PIPES[3], STORE)
 class Counters:
     """The counters of one launch.
 
-    Bytes of an off-chip copy count as in flight, and its rate as its bytes over its time, from its start to its end.  A core
-    is at work while its task runs, and has the NRAM of the launch's high-water mark in use: declarations last as long as
-    their task.
+    Bytes of an off-chip copy count as in flight, and its bytes divided by its duration as its rate, from its start to
+    its end.  A core is at work while its task runs, and uses as much NRAM as the launch's high-water mark:
+    declarations last as long as their task.
     """
 
     launch: Launch
@@ -203,7 +203,7 @@ class Counters:
     )
 
     def add(self, scene: Scene, begin: float) -> None:
-        """Count what is in *scene*, whose launch begins at *begin* us."""
+        """Add the spans of *scene*, whose launch begins at *begin* us."""
         used = self.launch.memory["NRAM"].high_water
         for core in scene.cores:
             if not core.memory_core:
@@ -227,7 +227,7 @@ class Counters:
 
 
 def _steps(changes: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the value from each moment on, in order; moments that the format cannot tell apart are one."""
+    """Return the value from each moment on, in order; moments that are equal after rounding are merged."""
     values: dict[float, float] = {}
     level = 0.0
     for moment, change in sorted(changes):

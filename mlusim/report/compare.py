@@ -1,7 +1,7 @@
-"""Runs compared with a baseline: what got worse, by how much, and what can be seen of why.
+"""Runs compared with a baseline: which figures got worse, by how much, and what changed in the work.
 
-A baseline is a file of the few figures of each call, or launch, one line of JSON each.  Figures are rounded to digits
-that mean something, and calls are sorted, so that two baselines differ in the lines of the calls that differ.
+A baseline is a file with the main figures of each call, or launch, one line of JSON each.  Figures are rounded to
+significant digits, and calls are sorted, so that two baselines differ only in the lines of calls that differ.
 """
 
 import json
@@ -21,21 +21,21 @@ from mlusim.report.record import CallRecord
 # -- baselines -------------------------------------------------------------------------------------
 
 FORMAT = 1
-CALLS, LAUNCHES = "calls", "launches"  # what the entries of a file may be of
+CALLS, LAUNCHES = "calls", "launches"  # the kinds of a file's entries
 ONE: Mapping[str, str] = {CALLS: "call", LAUNCHES: "launch"}
 WRITERS: Mapping[str, str] = {CALLS: "mlusim report", LAUNCHES: "mlusim profile"}
 OVERLAP = "overlap"
-"""The figure that baselines of before lack."""
+"""The figure that older baselines lack."""
 Key = tuple[str, str, str]
 
 
 @frozen
 class Entry:
-    """One call: time in us (6 digits), efficiencies as fractions (5 digits), bytes moved by direction.
+    """One call: time in us (6 digits), efficiencies as fractions (5 digits), bytes by copy direction.
 
-    ``nram_high_water`` is in bytes, ``instructions`` a count, ``overlap`` the part of the second busiest pipe's time in which two
-    are busy (3 digits; None in baselines of before).  For a launch, ``operator`` is the program, ``case`` says
-    which of its launches it is, and efficiencies are None, because nothing says what the work is in theory.
+    ``nram_high_water`` is in bytes, ``instructions`` a count, ``overlap`` the part of the second busiest pipe's time
+    in which two pipes are busy (3 digits; None in older baselines).  For a launch, ``operator`` is the program,
+    ``case`` identifies the launch, and efficiencies are None, since its theoretical work is unknown.
     """
 
     operator: str
@@ -51,7 +51,7 @@ class Entry:
 
     @property
     def key(self) -> Key:
-        """The key by which figures are compared with the baseline's."""
+        """The key by which the baseline's entry is found."""
         return self.operator, self.case, self.board
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Entry:
 
 @frozen
 class Baseline:
-    """The entries of a file by their keys, the version of mlusim that wrote it, and what they are of."""
+    """The entries of a file by their keys, the version of mlusim that wrote it, and the kind of the entries."""
 
     version: str
     entries: Mapping[Key, Entry]
@@ -68,7 +68,7 @@ class Baseline:
 
 
 def entry_of(record: CallRecord) -> Entry | None:
-    """Return the entry of *record*; None where nothing was launched, or the call ended in a fault."""
+    """Return the entry of *record*; None if nothing was launched, or the call ended in a fault."""
     efficiency = record.efficiency
     if efficiency is None or record.case is None or record.fault is not None:
         return None
@@ -87,7 +87,7 @@ def entry_of(record: CallRecord) -> Entry | None:
 
 
 def launch_entries(program: str, launches: Iterable[Launch]) -> list[Entry]:
-    """Return the entries of *launches* of *program*, all of them timed, told apart by kernel, grid and board; of equal ones by their order."""
+    """Return the entries of the timed *launches* of *program*, identified by kernel, grid and board, and equal ones by their order."""
     met: Counter[tuple[str, str]] = Counter()
     entries = []
     for launch in launches:
@@ -112,7 +112,7 @@ def launch_entries(program: str, launches: Iterable[Launch]) -> list[Entry]:
 
 
 def rounded(number: float, digits: int) -> float:
-    """*number* with so many significant digits."""
+    """Return *number* rounded to *digits* significant digits."""
     return float(f"{number:.{digits}g}")
 
 
@@ -123,16 +123,16 @@ def merged(
     exists: Callable[[Key], bool],
     of: str = CALLS,
 ) -> Baseline:
-    """*before* with the entries *entries* in place of what it had for them.
+    """Return *before* with *entries* added or replaced.
 
-    Entries whose case is gone according to *exists* are left out, for example after it was renamed.
+    Entries whose case no longer exists according to *exists* are left out, for example after it was renamed.
     """
     kept = {} if before is None else {key: entry for key, entry in before.entries.items() if exists(key)}
     return Baseline(version, kept | {entry.key: entry for entry in entries}, of)
 
 
 def baseline_text(baseline: Baseline) -> str:
-    """Return the file: a line for each call, in the order of operator, case and board."""
+    """Return the text of the file: a line for each call, in the order of operator, case and board."""
     calls = [json.dumps(asdict(entry), allow_nan=False) for _, entry in sorted(baseline.entries.items())]
     head = f'{{\n"mlusim baseline": {FORMAT},\n"written by": {json.dumps(baseline.version)},\n"{baseline.of}": [\n'
     return head + ",\n".join(calls) + "\n]\n}\n"
@@ -142,9 +142,9 @@ def baseline_text(baseline: Baseline) -> str:
 
 
 def baseline_in(text: str, name: str, of: str = CALLS) -> Baseline:
-    """Return the baseline *of* calls or launches in *text*.
+    """Parse a baseline *of* calls or launches.
 
-    Raises `UsageError`, a sentence that begins with *name*, for anything else.
+    Raises `UsageError`, whose sentence begins with *name*, for any other text.
     """
     try:
         document = json.loads(text, parse_constant=_no_number)
@@ -226,15 +226,15 @@ TIME = "hardware time"
 NRAM = "NRAM bytes"
 EFFICIENCIES = ("IO efficiency", "compute efficiency")
 PIPES_AT_ONCE = "overlap of pipes"
-MUCH = 0.1  # a change of that which is a cause by itself
+MUCH = 0.1  # a change that alone counts as a cause
 SAME = "bytes, instructions and NRAM are as before: the order of the work differs, or the model of its time"
 
 
 @frozen
 class Change:
-    """One figure before and after, in *unit*; ``less_is_worse`` for efficiencies.
+    """One figure before and after, in *unit*; ``less_is_worse`` is true of efficiencies.
 
-    ``band`` is what the model allows for the figure after: a change inside it may be none on the board.
+    ``band`` is the model's range for the later value: a change inside it may not exist on the board.
     """
 
     figure: str
@@ -246,15 +246,15 @@ class Change:
 
     @property
     def share(self) -> float | None:
-        """The change as a fraction of what was before; None where that was nothing."""
+        """The change as a fraction of the earlier value; None if that was 0."""
         return (self.after - self.before) / self.before if self.before else None
 
     @property
     def worsening(self) -> float:
-        """How much worse it got, as a fraction; negative: better; infinite for something out of nothing."""
+        """The degradation as a fraction; negative for an improvement; infinite if the earlier value was 0."""
         if self.before == self.after:
             return 0.0
-        # Whatever the threshold, something out of nothing is past it.
+        # An increase from 0 exceeds any threshold.
         share = float("inf") if self.share is None else self.share
         return -share if self.less_is_worse else share
 
@@ -265,7 +265,7 @@ class Change:
 
     @property
     def within_band(self) -> bool:
-        """True where the figure before is one that the model allows for the work after."""
+        """True if the earlier value is within the model's range for the later work."""
         return self.band is not None and self.band[0] <= self.before <= self.band[1]
 
     def _shown(self, value: float) -> str:
@@ -274,17 +274,17 @@ class Change:
         return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figure, both values, and the change as a fraction (null: out of nothing)."""
+        """Return the figure, both values, and the change as a fraction (null if the earlier value was 0)."""
         facts = {"figure": self.figure, "before": self.before, "after": self.after, "change": self.share}
         return facts | ({"within_band": True} if self.within_band else {})
 
 
 @frozen
 class MovedCall:
-    """A call whose figures moved.
+    """A call whose figures changed.
 
-    ``worse`` and ``better`` are past the threshold, ``seen`` is every change of its work, ``now`` what costs the
-    call most as it is, and ``lost`` why it has no figures any more.
+    ``worse`` and ``better`` exceed the threshold, ``seen`` are all changes of its work, ``now`` is what costs the
+    call most in this run, and ``lost`` is the reason why it has no figures any more.
     """
 
     entry: Entry
@@ -296,8 +296,8 @@ class MovedCall:
 
     @property
     def is_trade(self) -> bool:
-        """True where only the work grew, and the time shrank past the threshold."""
-        # Bytes and instructions are costs only as far as they take time.
+        """True if only the work grew, while the time shrank by more than the threshold."""
+        # Bytes and instructions matter only by the time that they take.
         faster = any(change.figure == TIME for change in self.better)
         return faster and bool(self.worse) and not any(map(_is_result, self.worse))
 
@@ -314,11 +314,11 @@ class MovedCall:
         return f"{self.entry}: {results}; {self._because()}{costs}"
 
     def _because(self) -> str:
-        """Return the work that moved the same way as the result; or what else moved; or that nothing else did."""
+        """Return the part of the work that changed in the same direction as the result; else other changes; else a phrase that nothing else changed."""
         sign = 1 if self.worse else -1
         causes = [c for c in self.seen if c.figure != NRAM and c.worsening * sign > 0]
         if any(c.figure == PIPES_AT_ONCE and abs(c.after - c.before) > MUCH for c in causes):
-            # A few instructions more, as another wait, are not why pipes no longer work at once.
+            # A few more instructions, such as another wait, do not explain that pipes no longer overlap.
             moved = max(abs(c.worsening) for c in (*self.worse, *self.better) if _is_result(c)) / 2
             causes = [c for c in causes if c.figure == PIPES_AT_ONCE or abs(c.worsening) > moved]
         if causes:
@@ -326,7 +326,7 @@ class MovedCall:
         return f"with {', '.join(map(str, self.seen))}" if self.seen else SAME
 
     def to_json(self) -> dict[str, Any]:
-        """Return whose figures, which, and the sentence."""
+        """Return the call's key, its changes, and the sentence."""
         changes = {name: [c.to_json() for c in getattr(self, name)] for name in ("worse", "better", "seen")}
         return {
             "operator": self.entry.operator,
@@ -340,7 +340,7 @@ class MovedCall:
 
 @frozen
 class Pair:
-    """A call before and after; ``band`` is what the model allows for its time after."""
+    """A call before and after; ``band`` is the model's range for its later time."""
 
     before: Entry
     after: Entry
@@ -348,19 +348,19 @@ class Pair:
 
     @property
     def share(self) -> float:
-        """The change of the time as a fraction; 0 where there was none before."""
+        """The change of the time as a fraction; 0 if the earlier time was 0."""
         before = self.before.hardware_time_us
         return (self.after.hardware_time_us - before) / before if before else 0.0
 
     @property
     def within_band(self) -> bool:
-        """True where the time before is one that the model allows for the work after."""
+        """True if the earlier time is within the model's range for the later work."""
         return self.band is not None and self.band[0] <= self.before.hardware_time_us <= self.band[1]
 
 
 @frozen
 class BaselineComparison:
-    """Everything that a run says against a baseline; ``absent`` calls of the baseline exist, but were not run."""
+    """The comparison of a run with a baseline; ``absent`` calls of the baseline exist, but were not run."""
 
     name: str
     threshold: float
@@ -378,9 +378,10 @@ class BaselineComparison:
 
     @property
     def incomplete(self) -> str:
-        """Why the comparison proves too little to pass, for the headline; empty where it is enough.
+        """The reason why the comparison is too incomplete to pass, for the headline; "" if it is complete.
 
-        A renamed kernel or another dim would otherwise pass every gate: its old figures have nothing to be compared with.
+        Otherwise a renamed kernel or another dim would pass every gate, since its old figures are compared with
+        nothing.
         """
         if self.allow_missing:
             return ""
@@ -390,17 +391,17 @@ class BaselineComparison:
 
     @property
     def passed(self) -> bool:
-        """True where the comparison is complete, and whatever got worse past the threshold was paid for by a gain in time."""
+        """True if the comparison is complete, and every degradation beyond the threshold is outweighed by a gain in time."""
         return not self.regressions and not self.incomplete
 
 
 def _is_result(change: Change) -> bool:
-    """Return whether a figure is a result of the work, such as a time, rather than the work."""
+    """Return whether a figure is a result of the work, such as a time, rather than a quantity of work."""
     return change.figure == TIME or change.figure in EFFICIENCIES
 
 
 def changes(before: Entry, after: Entry, band: tuple[float, float] | None = None) -> Iterator[Change]:
-    """Yield every figure of a call, in the order of its weight; *band* is that of the time after."""
+    """Yield every figure of a call, the most important first; *band* is that of the later time."""
     yield Change(TIME, before.hardware_time_us, after.hardware_time_us, " us", band=band)
     for figure in EFFICIENCIES:
         name = figure.lower().replace(" ", "_")
@@ -422,9 +423,9 @@ def verdict(
     now: tuple[str, ...] = (),
     band: tuple[float, float] | None = None,
 ) -> MovedCall:
-    """Judge one call against its baseline; *now*: the line that costs most; *band*: what the model allows for its time."""
+    """Judge one call against its baseline; *now* is its most expensive line, *band* the model's range for its time."""
     found = [change for change in changes(before, after, band) if change.before != change.after]
-    # That pipes overlap less is a reason, and no loss by itself.
+    # A smaller overlap of pipes is a cause, and not a loss by itself.
     judged = [change for change in found if change.figure != PIPES_AT_ONCE]
     return MovedCall(
         entry=after,
@@ -437,9 +438,9 @@ def verdict(
 
 @frozen
 class Measured:
-    """A call or a launch of this run: its ``entry``, or ``lost``, why it has none.
+    """A call or a launch of this run: its ``entry``, or in ``lost`` the reason why it has none.
 
-    ``now`` is what costs it most, ``band`` what the model allows for its time, ``fit`` whether it may be stored.
+    ``now`` is what costs it most, ``band`` the model's range for its time; ``fit`` says whether it may be stored.
     """
 
     key: Key
@@ -451,7 +452,7 @@ class Measured:
 
 
 def measured_call(record: CallRecord) -> Measured:
-    """Take the figures of a call from *record*."""
+    """Return the figures of a call from *record*."""
     key = (record.operator, record.case or "", record.board)
     return Measured(
         key,
@@ -464,7 +465,7 @@ def measured_call(record: CallRecord) -> Measured:
 
 
 def measured_launches(program: str, launches: Sequence[Launch]) -> list[Measured]:
-    """Take the figures of *launches* of *program*."""
+    """Return the figures of *launches* of *program*."""
     timed = [launch for launch in launches if launch.tasks]
     return [
         Measured(entry.key, entry, now=because(launch)[:2], band=launch.time_band)
@@ -473,7 +474,7 @@ def measured_launches(program: str, launches: Sequence[Launch]) -> list[Measured
 
 
 def _moved(before: Entry, one: Measured, threshold: float) -> MovedCall:
-    """Return how a call has moved since *before*, or that it came to no end."""
+    """Return the change of a call since *before*, or that it did not complete."""
     if one.entry is None:
         return MovedCall(before, lost=f"it took {before.hardware_time_us:g} us, and now {one.lost}")
     return verdict(before, one.entry, threshold, one.now, one.band)
@@ -488,10 +489,10 @@ def compare(
     *,
     allow_missing: bool = False,
 ) -> BaselineComparison:
-    """Compare what was *measured* with *baseline*, the file *name*; *exists* says whether there still is such a call.
+    """Compare the *measured* calls with *baseline*, the file *name*; *exists* says whether a call still exists.
 
-    A call regresses when a figure gets worse by more than *threshold*, a fraction.  More work (bytes,
-    instructions, NRAM) that comes with a gain in time past the threshold is a trade, not a regression.
+    A call regresses if a figure gets worse by more than *threshold*, a fraction.  More work (bytes,
+    instructions, NRAM) with a gain in time beyond the threshold is a trade, not a regression.
     """
     entries, calls = baseline.entries, list(measured)
     ran = {one.key for one in calls}
@@ -499,7 +500,7 @@ def compare(
     verdicts = [_moved(before, one, threshold) for before, one in both]
     regressions = [v for v in verdicts if v.lost or (v.worse and not v.is_trade)]
     rest = [entry for key, entry in sorted(entries.items()) if key not in ran]
-    # A call that exists but that the command left out is not lost; one that is gone may hide a regression.
+    # A call that exists but was not selected is not lost; one that no longer exists may hide a regression.
     missing = [entry for entry in rest if not exists(entry.key)]
     return BaselineComparison(
         name=name,
@@ -522,7 +523,7 @@ def compare(
 
 
 def headline(comparison: BaselineComparison, version: str) -> str:
-    """Return one sentence: compared with what, and what came of it; *version* is this mlusim's."""
+    """Return one sentence with the baseline and the result; *version* is this mlusim's."""
     counts = [
         (len(comparison.regressions), "regression"),
         (len(comparison.improvements), "improvement"),
@@ -544,7 +545,7 @@ def headline(comparison: BaselineComparison, version: str) -> str:
 
 
 def lines(comparison: BaselineComparison) -> Iterator[tuple[str, str]]:
-    """Yield what moved as (kind, sentence): regressions, trades, improvements, then what only one side has."""
+    """Yield the changes as (kind, sentence): regressions, trades, improvements, then calls that only one side has."""
     for kind in ("regression", "trade", "improvement"):
         for one in getattr(comparison, f"{kind}s"):
             yield kind, str(one)
@@ -558,7 +559,7 @@ def lines(comparison: BaselineComparison) -> Iterator[tuple[str, str]]:
 
 
 def comparison_markdown(comparison: BaselineComparison, version: str) -> str:
-    """Return a section for a pull request."""
+    """Return the comparison as a section for a pull request."""
     items = [f"- **{kind}**: {text}" for kind, text in lines(comparison)]
     return (
         "\n".join(

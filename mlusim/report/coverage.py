@@ -1,4 +1,4 @@
-"""Coverage of lines and branches over many runs: a record that is kept and merged, as text, as lcov, as a page."""
+"""Coverage of lines and branches over many runs: a record that is stored and merged, as text, as an lcov file, as a page."""
 
 import html
 from collections import Counter
@@ -19,16 +19,16 @@ FORM = "mlusim coverage 1"
 
 
 OUTCOMES: Mapping[bool, str] = {True: "true", False: "false"}
-"""The outcomes of a test, as a record has them."""
+"""The outcomes of a condition, as spelled in a record."""
 Counts = Mapping[str, Mapping[str, int]]
 
 
 @frozen
 class CoverageRecord:
-    """By file, line and task, how often a line ran; a line without tasks could run and did not.
+    """How often each line ran, by file, line and task; a line without tasks could run but did not.
 
-    ``branches`` has, by file, place of a test (line and column, as "12:7"), outcome and task, how often a test had it.
-    Lines and tasks are texts, as JSON has keys.
+    ``branches`` counts, by file, place of a condition (line and column, as "12:7"), outcome and task, how often the
+    condition had the outcome. Lines and tasks are strings, since they are keys in JSON.
     """
 
     form: str
@@ -37,18 +37,18 @@ class CoverageRecord:
     branches: Mapping[str, Mapping[str, Counts]] = field(factory=dict)
 
     def counts(self, file: str) -> dict[int, int]:
-        """Return how often each line of *file* that could run did, in all tasks."""
+        """Return how often each line of *file* that could run did, summed over all tasks."""
         return {int(line): sum(tasks.values()) for line, tasks in self.files[file].items()}
 
     def outcomes(self, file: str) -> dict[tuple[int, int], dict[str, int]]:
-        """Return how often each test of *file*, by line and column, had each outcome, in all tasks."""
+        """Return how often each condition of *file*, by line and column, had each outcome, summed over all tasks."""
         return {
             place_of(place): {outcome: sum(tasks.values()) for outcome, tasks in of.items()}
             for place, of in self.branches.get(file, {}).items()
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the document: the record, and of each file how much of it ran."""
+        """Return the document: the record, and a summary for each file."""
         rows = []
         for name, counts in self.each():
             outcomes = self.outcomes(name)
@@ -73,7 +73,7 @@ class CoverageRecord:
 
 
 def place_of(text: str) -> tuple[int, int]:
-    """Return the line and the column that "12:7" names.  Raises `ValueError` for another text."""
+    """Parse the line and the column in "12:7".  Raises `ValueError` for other text."""
     line, _, column = text.partition(":")
     return int(line), int(column)
 
@@ -104,7 +104,7 @@ def _by_task(tasks: Mapping[int, int]) -> dict[str, int]:
 
 
 def merged(records: Sequence[CoverageRecord]) -> CoverageRecord:
-    """Return what all of *records* count together."""
+    """Return the sum of *records*."""
     files: dict[str, dict[str, dict[str, int]]] = {}
     branches: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
     for record in records:
@@ -125,13 +125,14 @@ def _add(into: dict[str, int], tasks: Mapping[str, int]) -> None:
 
 
 def read_record(name: str) -> CoverageRecord:
-    """Return the record in the file *name*.  Raises `UsageError` for a file of something else."""
+    """Read the record in the file *name*.  Raises `UsageError` if the file is not a record."""
     try:
         older = frozenset({"branches"})  # missing in the first records
         record: CoverageRecord = typed(CoverageRecord, read_json(name, "a record of coverage"), name, older)
         for lines in record.files.values():
             for line, tasks in lines.items():
-                # JSON keys are strings: one that is not a line or a task number is found here, not while a page is made.
+                # JSON keys are strings: an invalid line or task number is reported here, not while a page is
+                # made.
                 _ = int(line), [int(task) for task in tasks]
         for tests in record.branches.values():
             for place, outcomes in tests.items():
@@ -147,7 +148,7 @@ def read_record(name: str) -> CoverageRecord:
 
 
 def keep_record(name: str, record: CoverageRecord) -> CoverageRecord:
-    """Add *record* to the file *name*, and return what is in it then."""
+    """Add *record* to the record in the file *name*, and return the sum."""
     stored = [read_record(name)] if Path(name).exists() else []
     together = merged([*stored, record])
     write_text(name, json_text(asdict(together)))
@@ -155,7 +156,7 @@ def keep_record(name: str, record: CoverageRecord) -> CoverageRecord:
 
 
 def coverage_lines(record: CoverageRecord) -> list[str]:
-    """Return a line for each file, with the lines that never ran, and one for its tests, with the outcomes that never came."""
+    """Return a line for each file, with the lines that never ran, and one for its conditions, with the outcomes that never occurred."""
     lines = []
     for name, counts in record.each():
         ran = sum(map(bool, counts.values()))
@@ -176,7 +177,7 @@ def coverage_lines(record: CoverageRecord) -> list[str]:
 
 
 def _unmet(outcomes: Mapping[tuple[int, int], Mapping[str, int]]) -> list[str]:
-    """Return the outcomes that never came, as "12 false"; with the column if the line has several tests."""
+    """Return the outcomes that never occurred, as "12 false"; with the column if the line has several conditions."""
     lines = Counter(line for line, _ in outcomes)
     return [
         f"{line}:{column} {outcome}" if lines[line] > 1 else f"{line} {outcome}"
@@ -187,7 +188,7 @@ def _unmet(outcomes: Mapping[tuple[int, int], Mapping[str, int]]) -> list[str]:
 
 
 def coverage_text(record: CoverageRecord) -> str:
-    """Return the lines of the files, and how many launches are counted."""
+    """Return the lines of the files, and the number of launches."""
     return "\n".join([*coverage_lines(record), f"in {counted(record.launches, 'launch', 'launches')}"])
 
 
@@ -196,7 +197,7 @@ def _percent(ran: int, every: int) -> str:
 
 
 def _missing(counts: Mapping[int, int]) -> list[str]:
-    """Return the lines that never ran, neighbours among those that could as a range."""
+    """Return the lines that never ran; adjacent ones among those that could run are joined to a range."""
     spans: list[list[int]] = []
     open_ = False
     for line in sorted(counts):
@@ -211,7 +212,7 @@ def _missing(counts: Mapping[int, int]) -> list[str]:
 
 
 def lcov(record: CoverageRecord) -> str:
-    """Return the record in the form of lcov's tracefiles: lines, and as branches the outcomes of tests, true before false."""
+    """Return the record as an lcov tracefile: lines, and outcomes of conditions as branches, true before false."""
     parts = []
     for name, counts in record.each():
         ran = sum(map(bool, counts.values()))
@@ -220,11 +221,12 @@ def lcov(record: CoverageRecord) -> str:
         for (line, _), of in sorted(record.outcomes(name).items()):
             asked = any(of.values())
             for number, outcome in enumerate(OUTCOMES.values()):
-                # lcov writes "-" for a test that was never come to, and 0 for an outcome that it never had.
+                # lcov writes "-" for a condition that was never evaluated, and 0 for an outcome that never
+                # occurred.
                 count = of[outcome]
                 tests += f"BRDA:{line},{blocks[line]},{number},{count if asked else '-'}\n"
                 met, every = met + bool(count), every + 1
-            # Several tests in a line become its blocks, because lcov has no columns.
+            # Several conditions in a line become its blocks, since lcov has no columns.
             blocks[line] += 1
         tests += f"BRF:{every}\nBRH:{met}\n" if every else ""
         lines = "".join(f"DA:{line},{counts[line]}\n" for line in sorted(counts))
@@ -243,10 +245,10 @@ _KEYS = (
 
 
 def coverage_page(record: CoverageRecord) -> str:
-    """Return a page of HTML: the figures, an index of the files, and the sources with what ran of them.
+    """Return an HTML page: the figures, an index of the files, and the sources with their coverage.
 
-    A line has its count, the tasks that ran it and the outcomes of its tests, and is yellow where one never came.  A file of which
-    everything ran is folded.
+    A line has its count, the tasks that ran it and the outcomes of its conditions, and is yellow if an outcome never
+    occurred.  A file that is completely covered is folded.
     """
     summary = record.to_json()["summary"]
     whole = [file["ran"] == file["lines"] and file["branches_ran"] == file["branches"] for file in summary]
@@ -259,7 +261,7 @@ def coverage_page(record: CoverageRecord) -> str:
 
 
 def _head(record: CoverageRecord, summary: Sequence[Mapping[str, Any]], whole: Sequence[bool]) -> PageHead:
-    """Return the top of the page: how much ran, and how many files ran whole."""
+    """Return the head of the page: how much ran, and how many files are completely covered."""
     lines, ran, branches, taken = (
         sum(file[name] for file in summary) for name in ("lines", "ran", "branches", "branches_ran")
     )
@@ -276,12 +278,12 @@ def _head(record: CoverageRecord, summary: Sequence[Mapping[str, Any]], whole: S
 
 
 def _part(some: int, every: int) -> str:
-    """Return the share; what is not all of it is never called 100 %."""
+    """Return the share; anything less than all is never shown as 100 %."""
     return "-" if not every else "100%" if some == every else f"{min(100 * some / every, 99.9):.1f}%"
 
 
 def _index(summary: Sequence[Mapping[str, Any]]) -> str:
-    """Return the table of the files, what misses most of its lines first; each leads to its source."""
+    """Return the table of the files, the least covered first; each links to its source."""
     rows = []
     for number, file in sorted(enumerate(summary), key=lambda row: row[1]["ran"] - row[1]["lines"]):
         bar = f'<span class="bar"><i class="c6" style="width:{100 * file["ran"] / max(file["lines"], 1):.1f}%"></i></span>'
@@ -297,11 +299,11 @@ def _index(summary: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _source(record: CoverageRecord, name: str) -> str:
-    """Return the source of the file *name* with what ran of it."""
+    """Return the source of the file *name* with its coverage."""
     counts = record.counts(name)
     try:
         text = read_text(name).splitlines()
-    # A record travels: where the source is not there, the lines are, and their counts.
+    # A record may be read on another machine: without the source, the line numbers and counts are shown.
     except UsageError:
         text = []
     outcomes: dict[int, list[str]] = {}
@@ -331,6 +333,6 @@ def _row(
     kind = "" if count is None else "never" if not count else "part-ran" if number in unmet else "ran"
     told = "" if count is None else str(count)
     ran = ", ".join("memory core" if task == "-1" else f"task {task}: {n}" for task, n in tasks.items())
-    # In the tooltip: a line of a kernel in a hundred tasks would be a page wide.
+    # In the tooltip, since the list of a hundred tasks would be a page wide.
     title = "; ".join(filter(None, [ran, *outcomes.get(number, [])]))
     return f'<span class="{kind}" title="{title}"><span class="n">{number}</span><span class="n">{told}</span>  {html.escape(line)}</span>'

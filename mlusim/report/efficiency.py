@@ -1,12 +1,12 @@
-"""The vendor's efficiency formulas, applied to a predicted hardware time, and how many calls of a report they accept.
+"""The vendor's efficiency formulas, applied to a predicted hardware time, and the number of calls of a report that meet them.
 
 ``io_efficiency = theory bytes / (time x bandwidth)`` and ``compute_efficiency = theory ops /
-(time x compute force)``, as the vendor's test framework computes them; the larger one names the
-bottleneck.  On a board with one cluster visible an MLU370 is given 128 GB/s, as there.
+(time x compute force)``, as in the vendor's test framework; the larger one names the
+bottleneck.  On a board with one visible cluster an MLU370 has 128 GB/s, as there.
 
-By the standard of the vendor's library the efficiency of the bottleneck side is to reach 60 % on the common shapes of
-networks and 30 % on any other; what does not has to be explained.  A design document may ask for something else, or for
-nothing, which its operator then declares.
+The standard of the vendor's library requires an efficiency on the bottleneck side of 60 % for common shapes of
+networks and 30 % for any other; a lower one has to be explained.  A design document may require other values, or
+none, as declared by its operator.
 """
 
 from collections.abc import Iterable, Sequence
@@ -67,10 +67,10 @@ CLASSES = (">=60%", ">=30%", "<30%")
 
 @frozen
 class Rule:
-    """The least that one of the two efficiencies has to reach, as fractions: on shapes of networks, and on others.
+    """The least efficiency that the higher side must reach, as fractions: for network shapes, and for others.
 
-    ``source`` names the document that asks for it.  If ``asked`` is false, the operator's document asks for no efficiency:
-    its calls are not judged, and the fractions are only what the library's standard would ask.
+    ``source`` names the document with the requirement.  If ``asked`` is false, the operator's document requires no
+    efficiency: its calls are not judged, and the fractions are only those of the library's standard.
     """
 
     network: float = HIGH
@@ -91,7 +91,7 @@ class Rule:
         )
 
     def shapes(self, group: str | None) -> str:
-        """Return which shapes the bar of a case of *group* is for."""
+        """Return a phrase with the shapes to which the bar for a case of *group* applies."""
         if self.network == self.other:
             return "every shape"
         return "network shapes" if group == NETWORK else "shapes beside those of networks"
@@ -104,9 +104,9 @@ STANDARD = Rule()
 class Acceptance:
     """The verdict of the rule on a call.
 
-    ``side`` is the bottleneck, "io" or "compute", ``efficiency`` that of this side as a fraction, ``bar``
-    what the case has to reach and ``shapes`` which shapes have to, ``grade`` one of `CLASSES`.  If nothing is ``asked``,
-    every call is accepted, and the bar is the library's standard for all operators.
+    ``side`` is the bottleneck, "io" or "compute"; ``efficiency`` is that side's, as a fraction; ``bar`` is the
+    required efficiency and ``shapes`` a phrase with the shapes that it applies to; ``grade`` is one of `CLASSES`. If
+    nothing is ``asked``, every call is accepted, and the bar is that of the library's standard.
     """
 
     side: str
@@ -119,7 +119,7 @@ class Acceptance:
 
 
 def acceptance(efficiency: Efficiency, group: str | None, rule: Rule = STANDARD) -> Acceptance:
-    """Judge *efficiency* by *rule*; *group* is the group of the case, None if the user passed their own arrays."""
+    """Judge *efficiency* by *rule*; *group* is the group of the case, None for the user's own arrays."""
     value = max(efficiency.io_efficiency, efficiency.compute_efficiency)
     bar = rule.network if group == NETWORK else rule.other
     grade = CLASSES[0] if value >= HIGH else CLASSES[1] if value >= LOW else CLASSES[2]
@@ -134,9 +134,9 @@ def acceptance(efficiency: Efficiency, group: str | None, rule: Rule = STANDARD)
 class OperatorSummary:
     """One operator on one board over all its cases.
 
-    Times are added; the efficiencies are those of all calls together (theory over time), or None if nothing was launched.
-    ``nram`` is the largest share of the NRAM, ``accepted`` the number of calls that meet the operator's rule, of the
-    ``judged`` ones: those that were timed, or none if its document asks for nothing.
+    Times are summed; the efficiencies are those of all calls together (theory over time), or None if nothing was
+    launched. ``nram`` is the largest share of NRAM; ``accepted`` is the number of calls that meet the operator's
+    rule, among the ``judged`` ones: the timed ones, or none if its document requires nothing.
     """
 
     operator: str
@@ -184,12 +184,12 @@ def _summary(operator: str, board: str, calls: "Sequence[CallRecord]") -> Operat
 
 
 def engines(records: "Sequence[CallRecord]") -> str:
-    """Return which engine ran the launches of *records*, as a sentence; empty where nothing was launched."""
+    """Return a sentence with the engines that ran the launches of *records*; "" if nothing was launched."""
     return launched_by(launch.engine for record in records for launch in record.launches)
 
 
 def launched_by(names: Iterable[str]) -> str:
-    """Return the sentence of `engines` for launches whose engines are *names*."""
+    """Return the sentence of `engines` for launches on the engines *names*."""
     counts: dict[str, int] = {}
     for name in names:
         counts[name] = counts.get(name, 0) + 1
@@ -201,12 +201,12 @@ def launched_by(names: Iterable[str]) -> str:
     return f"{parts}."
 
 
-# -- how many calls meet the rules of their operators, in figures and in words -------------------------
+# -- the number of calls that meet their operators' rules, in figures and in words ---------------------
 
 
 @frozen
 class AcceptanceVerdict:
-    """How many of the timed ``calls`` a rule judges, all or none of them, and how many meet it."""
+    """How many of the timed ``calls`` a rule judges (all or none), and how many of them meet it."""
 
     rule: Rule
     met: int
@@ -215,7 +215,7 @@ class AcceptanceVerdict:
 
     @property
     def passed(self) -> bool:
-        """True where every call meets the rule."""
+        """True if every judged call meets the rule."""
         return self.met == self.judged
 
     def to_json(self) -> dict[str, Any]:
@@ -229,7 +229,7 @@ class AcceptanceVerdict:
 
 
 def verdicts(records: "Iterable[CallRecord]") -> list[AcceptanceVerdict]:
-    """Return a verdict for each rule of *records*, in their order; calls that were not timed count nowhere."""
+    """Return a verdict for each rule of *records*, in their order; calls that were not timed are ignored."""
     found: dict[Rule, list[bool]] = {}
     for record in records:
         if record.efficiency is not None and record.efficiency.hardware_time_us > 0:
@@ -253,7 +253,7 @@ def headline(verdicts: list[AcceptanceVerdict]) -> str:
 
 
 def first_words(verdicts: list[AcceptanceVerdict]) -> str:
-    """Return the verdicts as one sentence, with the rule where it is one for all."""
+    """Return the verdicts as one sentence, with the rule if all have the same one."""
     judging = [v for v in verdicts if v.rule.asked]
     met, judged = sum(v.met for v in judging), sum(v.judged for v in judging)
     free = sum(v.calls for v in verdicts) - judged

@@ -1,4 +1,4 @@
-"""Why a call is as efficient as it is: numbers and sentences from the quantities of its record."""
+"""The reasons for a call's efficiency: numbers and sentences from the quantities in its record."""
 
 import linecache
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
     from mlusim.report.record import CallRecord, LaunchRecord
 
-GOOD_TRANSFER = 512  # bytes; the vendor's helpers say that transfers are best from here on
-FULL = 0.9  # of what the off-chip memory can move: cores and vectors no longer matter
-LEAST = 0.04  # a reason that weighs less, as a share of the time, is not given
+GOOD_TRANSFER = 512  # bytes; the vendor's helpers state that transfers of this size or more are best
+FULL = 0.9  # of the off-chip bandwidth: above it, cores and vectors do not matter
+LEAST = 0.04  # a reason with less weight, as a share of the time, is not given
 ALL = 1.9  # a weight that leaves nothing to explain: starting takes more than 0.9 of the time
 MOST = 3  # reasons in a sentence
 _OF_THE_LONGEST = ("balance", "slowest", "working", "cores", "waves", "last_wave")  # figures of one launch
@@ -34,7 +34,7 @@ _PEAK = {"io": "bandwidth", "compute": "compute force"}
 class Reason(NamedTuple):
     """A cause in words, and roughly the share of the time that it costs or saves.
 
-    ``chief`` is the headline of the one that sets the time, "" of all others.
+    ``chief`` is the headline of the cause that sets the time, "" for all others.
     """
 
     weight: float
@@ -46,12 +46,12 @@ class Reason(NamedTuple):
 class Explanation:
     """The explanation of one call.
 
-    ``of_theory`` is what really moves off the chip over the theory bytes, ``directions`` the same by copy
-    direction; ``padding`` is the share of the vector lanes that hold no element, ``lanes`` the same by
-    intrinsic.  ``busy`` is each pipe's share of the time as the mean of the working cores, ``overlap`` the
-    part of the busy time in which two or more pipes are, ``waits`` the shares of the tasks' time in which they
-    wait for their own "pipes", for other "cores" and for the "memory", all over all launches.  ``balance`` (slowest over mean core), ``slowest`` (its
-    number) and the waves are those of the longest launch.  ``memory`` is the share of each on-chip memory in use.
+    ``of_theory`` is the ratio of the bytes moved off the chip to the theory bytes, ``directions`` the same by copy
+    direction; ``padding`` is the share of vector lanes without an element, ``lanes`` the same by intrinsic.  ``busy``
+    is each pipe's share of the time, the mean of the working cores; ``overlap`` the part of the busy time in which
+    two or more pipes are busy; ``waits`` the shares of the tasks' time in which they wait for their own "pipes", for
+    other "cores" and for the "memory", all over all launches.  ``balance`` (slowest over mean core), ``slowest`` (its
+    number) and the waves are those of the longest launch.  ``memory`` is the used share of each on-chip memory.
     """
 
     sentence: str
@@ -106,16 +106,16 @@ def explained(record: "CallRecord") -> Explanation:
 
 
 def because(launch: "Launch") -> tuple[str, ...]:
-    """Return the causes of the time of *launch*, the weightiest first; none where it was not timed."""
+    """Return the causes of the time of *launch*, the most important first; none if it was not timed."""
     return tuple(cause.words for cause in _causes(launch))
 
 
 def _causes(launch: "Launch") -> list[Reason]:
-    """Return the causes of `because`."""
+    """Return the causes for `because`."""
     if not launch.tasks:
         return []
     causes = [*_start(1, launch.forecast.start_us, launch.time_us)]
-    # Where starting is nearly all of the time, figures of the rest would explain noise.
+    # If starting takes nearly all of the time, figures of the rest would explain noise.
     if not any(cause.weight > ALL for cause in causes):
         spent = launch.time_us - launch.forecast.start_us
         causes += [
@@ -129,7 +129,7 @@ def _causes(launch: "Launch") -> list[Reason]:
 def bottleneck(launch: "Launch") -> str:
     """Return the cause that sets the time of *launch*: "The IO-DMA sets the time: busy 68% of it; 4 of 32 cores have work".
 
-    The weightiest of the other causes follows it.  Return "" if the launch was not timed.
+    The most important other cause follows it.  Return "" if the launch was not timed.
     """
     causes = _causes(launch)
     if not causes:
@@ -141,7 +141,7 @@ def bottleneck(launch: "Launch") -> str:
 
 @frozen
 class CostliestLine:
-    """A line of a kernel, its text, and in words what it does to the time."""
+    """A line of a kernel, its text, and its effect on the time in words."""
 
     where: str
     text: str
@@ -149,13 +149,13 @@ class CostliestLine:
 
 
 def costliest_line(launch: "Launch") -> CostliestLine | None:
-    """Return the line that keeps the pipe which sets the time of *launch* busy longest, or else costs most; None without lines."""
+    """Return the line that keeps the pipe that sets the time of *launch* busy longest, or else the most expensive line; None without lines."""
     named = launch.tasks and launch.timeline.named
     return costliest_of(launch.lines, launch.bound) if named else None
 
 
 def costliest_of(every: Sequence[Line], bound: str) -> CostliestLine | None:
-    """Return the same of a launch whose time *bound* sets, and of which *every* line is known."""
+    """Return the costliest line of a launch whose time *bound* sets; *every* has all its lines."""
     lines = [line for line in every if line.line]
     total = sum(line.busy_us.get(bound, 0.0) for line in lines)
     if bound in PIPES and total > 0:
@@ -172,7 +172,7 @@ def costliest_of(every: Sequence[Line], bound: str) -> CostliestLine | None:
 
 
 def waves(why: Explanation) -> str:
-    """Return the number of waves and, where there are several, how full the last is: "2:12%"."""
+    """Return the number of waves and, if there are several, the fill of the last one: "2:12%"."""
     if why.waves is None:
         return "-"
     return f"{why.waves}:{whole(why.last_wave)}" if why.waves > 1 and why.last_wave != 1 else f"{why.waves}"
@@ -180,7 +180,7 @@ def waves(why: Explanation) -> str:
 
 @frozen
 class WhyFigure:
-    """A figure of an `Explanation`: its heads in the terminal, in Markdown and on a page, and what it says; *pipe* is that whose work it is."""
+    """A figure of an `Explanation`: its headings in the terminal, in Markdown and on a page, and its text; *pipe* is the pipe that it describes, or ""."""
 
     terminal: str
     markdown: str
@@ -208,13 +208,13 @@ WHY = (
 
 
 def below_the_bar(record: "CallRecord") -> bool:
-    """Return True where reviewers would ask why, by the rule of the operator and `mlusim.report.efficiency`."""
+    """Return True if the call misses its operator's rule, so that reviewers would ask for the reason."""
     efficiency = record.efficiency
     return efficiency is not None and not acceptance(efficiency, record.group, record.rule).accepted
 
 
 def reasons(record: "CallRecord") -> list[str]:
-    """Return the causes that keep the call from its peak, or lift it above, the weightiest first."""
+    """Return the causes that keep the call below its peak, or lift it above, the most important first."""
     if record.efficiency is None:
         return [] if record.fault is not None else ["nothing was launched"]
     return list(explained(record).reasons)
@@ -223,12 +223,13 @@ def reasons(record: "CallRecord") -> list[str]:
 def _sentence(judged: Acceptance, causes: list[str], bound: str) -> str:
     """Return the verdict and the causes.
 
-    The vendor calls the side of the larger efficiency the bottleneck; if the model says that the other side sets the time,
+    The vendor calls the side with the larger efficiency the bottleneck; if in the model the other side sets the time,
     the sentence mentions only the efficiency.
     """
     meets = "meets" if judged.accepted else "misses"
     side, part, peak = _BOUND[judged.side], percent(judged.efficiency), _PEAK[judged.side]
-    # The vendor's word goes by efficiency, the model's by time; both in one sentence would contradict each other.
+    # The vendor's bottleneck is by efficiency, the model's by time; both in one sentence would contradict
+    # each other.
     agree = (judged.side == "io") == (bound == "IO-DMA")
     at = (
         f"{side} bound at {part} of the {peak}"
@@ -247,7 +248,7 @@ def _main(record: "CallRecord") -> "LaunchRecord":
 
 
 def _lanes(record: "CallRecord") -> dict[str, Any]:
-    """Return the lanes by intrinsic over all launches."""
+    """Return the lanes by intrinsic, summed over all launches."""
     total: dict[str, Any] = {}
     for launch in record.launches:
         for name, lanes in (launch.figures.lanes if launch.figures is not None else {}).items():
@@ -266,23 +267,23 @@ def _padding(record: "CallRecord") -> float | None:
 
 
 def waits_of(record: "CallRecord") -> dict[str, float]:
-    """Return the shares of the tasks' time in which they wait, over all launches."""
+    """Return the shares of the tasks' time that are waits, over all launches."""
     return _shares(record, lambda one: one.waits)
 
 
 def busy_of(record: "CallRecord") -> dict[str, float]:
-    """Return each pipe's share of the time of all launches, as the mean of the working cores."""
+    """Return each pipe's share of the time of all launches, the mean of the working cores."""
     return _shares(record, lambda one: one.busy)
 
 
 def _shares(record: "CallRecord", of: Callable[[Figures], Mapping[str, float]]) -> dict[str, float]:
-    """Return the means of several figures over all launches."""
+    """Return the weighted means over all launches of each figure in *of*."""
     names = dict.fromkeys(n for launch in record.launches if launch.figures for n in of(launch.figures))
     return {name: weighted(record, lambda one: of(one)[name]) or 0.0 for name in names}  # noqa: B023
 
 
 def weighted(record: "CallRecord", of: Callable[[Figures], float]) -> float | None:
-    """Return the mean of a figure over all launches, weighted by their times; None where none was timed."""
+    """Return the mean of a figure over all launches, weighted by their times; None if none was timed."""
     timed = [(launch.time_us, of(launch.figures)) for launch in record.launches if launch.figures is not None]
     whole = sum(time for time, _ in timed)
     return sum(time * value for time, value in timed) / whole if whole else None
@@ -302,7 +303,7 @@ def _reasons(record: "CallRecord") -> Iterator[Reason]:
     yield from _theory(record, efficiency.theory_ios)
     main = _main(record)
     if main.figures is not None:
-        # Causes of the longest launch only: those of a short one explain little of the call.
+        # Only causes of the longest launch, since those of a short one explain little of the call.
         part = main.time_us / time_us if time_us > 0 else 0.0
         for reason in _launch(main.bound, main.figures, main.time_us - launch_us(board), board):
             if reason.weight * part > LEAST:
@@ -310,7 +311,7 @@ def _reasons(record: "CallRecord") -> Iterator[Reason]:
 
 
 def _start(number: int, each_us: float, time_us: float) -> Iterator[Reason]:
-    """Tell the share of *time_us* that starting *number* launches takes, *each_us* for each, where it is large."""
+    """Yield the share of *time_us* for starting *number* launches, at *each_us*, if it is large."""
     overhead = min(1.0, each_us * number / time_us) if time_us > 0 else 0.0
     if overhead > 0.2:
         launches = "one launch is" if number == 1 else f"{counted(number, 'launch', 'launches')} are"
@@ -320,7 +321,7 @@ def _start(number: int, each_us: float, time_us: float) -> Iterator[Reason]:
 
 
 def _theory(record: "CallRecord", theory: int) -> Iterator[Reason]:
-    """Compare the bytes that moved with those of the theory; bytes that no copy carries are told where they are many."""
+    """Compare the moved bytes with the theory bytes; mention bytes of atomics and fills if they are many."""
     moved = record.io_bytes
     if theory and moved > 1.1 * theory:
         rest = sum(nbytes for name, nbytes in record.off_chip.items() if name not in record.traffic) / moved
@@ -347,7 +348,7 @@ def _launch(bound: str, about: Figures, spent_us: float, board: Board) -> Iterat
 
 
 def _pace(bound: str, about: Figures) -> Reason:
-    """Return the pipe that sets the time; name the core if one does much more than the mean."""
+    """Return the pipe that sets the time; name the core if it does much more than the mean."""
     pipe = f"the {bound}" if "DMA" in bound else f"the {bound} pipe"
     share = about.busy.get(bound, 0.0)
     waits = ""
@@ -359,7 +360,7 @@ def _pace(bound: str, about: Figures) -> Reason:
 
 
 def _cores(about: Figures) -> Iterator[Reason]:
-    """Yield how evenly the cores are loaded."""
+    """Yield reasons about the distribution of work over the cores."""
     if about.working < about.cores:
         yield Reason(
             1 - about.working / about.cores,
@@ -374,7 +375,7 @@ def _cores(about: Figures) -> Iterator[Reason]:
 
 
 def _waits(about: Figures) -> Iterator[Reason]:
-    """Yield the pipes that take turns, cores that wait for each other or for the memory."""
+    """Yield reasons about pipes that alternate, and about cores that wait for each other or for the memory."""
     busiest = sorted(about.busy, key=lambda pipe: -about.busy[pipe])[:2]
     second = about.busy[busiest[1]] if len(busiest) > 1 else 0.0
     # Below a tenth there is nothing to overlap that would be worth a second buffer.
@@ -397,7 +398,7 @@ def _waits(about: Figures) -> Iterator[Reason]:
 
 
 def _transfers(about: Figures) -> Iterator[Reason]:
-    """Yield how large off-chip transfers are, and how much of their lines they use."""
+    """Yield reasons about the size of off-chip transfers, and about their use of memory lines."""
     share = about.busy.get("IO-DMA", 0.0)
     mean = about.io_bytes / about.transfers if about.transfers else GOOD_TRANSFER
     if mean < GOOD_TRANSFER:
@@ -411,7 +412,7 @@ def _transfers(about: Figures) -> Iterator[Reason]:
 
 
 def _vector(about: Figures) -> Iterator[Reason]:
-    """Yield reasons for work of the vector pipe other than on elements."""
+    """Yield reasons about work of the vector pipe that is not on elements."""
     share = about.busy.get("vector", 0.0)
     lines = share * (1 - about.starts)
     paid = sum(lanes.paid for lanes in about.lanes.values())

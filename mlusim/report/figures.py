@@ -1,6 +1,6 @@
-"""The use that a launch made of its board: lanes, pipes, cores, waves and transfers in a few numbers, and the rates that it reached.
+"""The use that a launch made of its board: lanes, pipes, cores, waves, transfers and rates, as a few numbers.
 
-Everything follows from what the launch left behind; nothing is measured again.
+Everything is computed from the data of the launch; nothing is run again.
 """
 
 import math
@@ -23,7 +23,7 @@ from mlusim.time.timing import PIPES
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
 
-UNLIKE = 1.5  # times the mean, from where on a core's pipe is named
+UNLIKE = 1.5  # times the mean, from which on a core's pipe is named
 LITTLE = 0.1  # of the launch, by which it has to be busier, too
 
 
@@ -31,18 +31,18 @@ LITTLE = 0.1  # of the launch, by which it has to be busier, too
 class Figures:
     """The numbers of one launch.
 
-    ``cores`` are those of the board, ``working`` those with a pipe that was busy, ``slowest`` the number of
-    the core that was busy longest and ``balance`` its busy time over the mean of those that worked.  Tasks
-    (or unions) come in ``waves`` of at most ``places``; ``last_wave`` is the share of them that the last fills.
-    ``busy`` is each pipe's share of the launch, as the mean of the working cores, and ``overlap`` the part of
-    the time of the second busiest pipe in which two or more are busy.  ``waits`` are shares of the tasks' time: for the
-    own "pipes", for other "cores" at barriers, for the off-chip "memory" that all share.  ``lanes`` are bytes of
-    the vector unit by intrinsic, ``vectors`` counts those instructions, ``starts`` is the share of the vector
-    cycles in which they start.
-    ``transfers`` counts off-chip copies, fills and atomics, ``io_bytes`` is what they carry and
-    ``line_bytes`` what the off-chip memory moves for them, whole lines of 64 bytes.
-    ``critical`` names the core whose pipe sets the time where it does much more there than the mean, ``critical_busy`` is the
-    share of the launch in which that pipe is busy, ``waits_at`` the line where cores wait longest, if lines are known.
+    ``cores`` is the number of the board's cores, ``working`` the number of cores with a busy pipe, ``slowest`` the
+    number of the core that was busy longest and ``balance`` its busy time over the mean of the working ones.  Tasks
+    (or unions) run in ``waves`` of at most ``places``; ``last_wave`` is the share of the places that the last wave
+    fills. ``busy`` is each pipe's share of the launch, the mean of the working cores, and ``overlap`` the part of the
+    time of the second busiest pipe in which two or more are busy.  ``waits`` are shares of the tasks' time: for their
+    own "pipes", for other "cores" at barriers, for the shared off-chip "memory".  ``lanes`` are bytes of the vector
+    unit by intrinsic, ``vectors`` is the number of these instructions, ``starts`` is the share of the vector cycles
+    in which they start. ``transfers`` is the number of off-chip copies, fills and atomics, ``io_bytes`` are their
+    bytes and ``line_bytes`` the bytes that the off-chip memory moves for them, in whole lines of 64 bytes.
+    ``critical`` names the core whose pipe sets the time if it does much more there than the mean; ``critical_busy``
+    is the share of the launch in which that pipe is busy; ``waits_at`` is the line where cores wait longest, if lines
+    are known.
     """
 
     cores: int
@@ -102,9 +102,9 @@ def figures(launch: "Launch") -> Figures:
 
 
 def _critical(launch: "Launch", mean: float) -> tuple[str, float]:
-    """Return the core that keeps the pipe that sets the time busy longest, and for which share of the launch.
+    """Return the core on which the pipe that sets the time is busy longest, and its share of the launch.
 
-    The name is empty if that share is near the *mean* of the working cores.
+    The name is "" if that share is near the *mean* of the working cores.
     """
     board, whole = launch.forecast.board, launch.time_us - launch.forecast.start_us
     if launch.bound not in PIPES or whole <= 0:
@@ -116,7 +116,7 @@ def _critical(launch: "Launch", mean: float) -> tuple[str, float]:
         where = home(span, task, board, launch.forecast.unions)
         busy[where] = busy.get(where, 0.0) + span.busy_us[pipe]
     (cluster, core), most = max(busy.items(), key=lambda item: item[1])
-    # By factor and by difference: a core at 3 % where the mean is 1 % is not a cause of anything.
+    # By ratio and by difference: a core at 3 % with a mean of 1 % is not a cause of anything.
     if most / whole < UNLIKE * mean or most / whole < mean + LITTLE:
         return "", most / whole
     name = f"the memory core of cluster {cluster}" if core == width else f"core {core} of cluster {cluster}"
@@ -124,13 +124,13 @@ def _critical(launch: "Launch", mean: float) -> tuple[str, float]:
 
 
 def _waits_at(launch: "Launch") -> str:
-    """Return the line where cores wait longest; nothing where they hardly do."""
+    """Return the line where cores wait longest; "" if there is no wait."""
     line = max((line for line in launch.lines if line.line), key=lambda line: line.wait_us, default=None)
     return f"line {line.line}" if line is not None and line.wait_us > 0 else ""
 
 
 def _busy(launch: "Launch", working: int) -> dict[str, float]:
-    """Return each pipe's share of the launch less its start, over the working cores."""
+    """Return each pipe's share of the launch without its start, over the working cores."""
     whole = (launch.time_us - launch.forecast.start_us) * working
     own = [span.busy_us for span in launch.timeline if not span.memory_core]
     sums = [math.fsum(busy[n] for busy in own) for n in range(len(PIPES))]
@@ -138,29 +138,29 @@ def _busy(launch: "Launch", working: int) -> dict[str, float]:
 
 
 def _starts(launch: "Launch") -> float:
-    """Return the share of the vector cycles not spent on lines: instructions that start, on-chip copies of MLU2xx."""
+    """Return the share of the vector cycles not spent on lines: starts of instructions, on-chip copies of MLU2xx."""
     cycles = sum(task.work[VECTOR] for task in launch.tasks)
-    # A line of 128 bytes takes a cycle, so that paid bytes are cycles.
+    # A line of 128 bytes takes one cycle, so that paid lines are cycles.
     lines = sum(lanes.paid for lanes in launch.lanes.values()) // 128
     return (cycles - lines) / cycles if cycles else 0.0
 
 
-# -- rates, each beside the most that the board does -----------------------------------------------
+# -- rates, each compared with the board's peak ----------------------------------------------------
 
-LANE = 4  # bytes of one operation of the vector unit; two operations on half fit in it
+LANE = 4  # bytes of one operation of the vector unit; two operations on half fit
 OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
 BEYOND = "tensors that are read again come from the last-level cache"
-"""Why a launch copies more bytes than the off-chip memory can move: the model lets nothing else through (`time.timing`)."""
+"""The reason why a launch may copy more bytes than the off-chip memory can move: the model has no other (`time.timing`)."""
 LEAST = 0.0005  # share of the board's peak below which a pipe is not mentioned
 ON_CHIP = tuple(d.name for d in DIRECTIONS if not d.off_chip)
 
 
 @frozen
 class Achieved:
-    """The rate of one space or pipe (``what``) in ``unit`` a second, and the most that the board does (``peak``).
+    """The rate of one space or pipe (``what``) in ``unit`` per second, and the board's peak (``peak``).
 
-    GDRAM counts every byte that crosses, against the nominal bandwidth; the vector pipe operations on `LANE` bytes, the
-    tensor pipe a product and an addition as two, at the rate of the element types that it was given.
+    For GDRAM every transferred byte counts, compared with the nominal bandwidth; for the vector pipe operations on
+    `LANE` bytes; for the tensor pipe a multiplication and an addition as two, at the rate of its operands' types.
     """
 
     what: str
@@ -175,12 +175,12 @@ class Achieved:
 
     @property
     def figure(self) -> str:
-        """The rate, and its share of what: "113 GB/s, 37% of 307"; one above the peak says why."""
+        """The rate and its share of the peak: "113 GB/s, 37% of 307"; a rate above the peak has a reason."""
         why = f": {BEYOND}" if self.what == "GDRAM" and self.share > 1 else ""
         return f"{_number(self.rate)} {self.unit}, {percent(self.share)} of {_number(self.peak)}{why}"
 
     def __str__(self) -> str:
-        """Return it in words: "GDRAM 113 GB/s, 37% of 307"."""
+        """Return the rate in words: "GDRAM 113 GB/s, 37% of 307"."""
         return f"{self.what} {self.figure}"
 
     def to_json(self) -> dict[str, Any]:
@@ -193,9 +193,9 @@ def _number(value: float) -> str:
 
 
 def achieved(launches: "Sequence[Launch]") -> tuple[Achieved, ...]:
-    """Work out the rates of *launches*, all of one board, over their time together; none where one was not timed.
+    """Return the rates of *launches*, all of one board, over their total time; none if one was not timed.
 
-    The time is that of the efficiencies of the vendor's formulas: the predicted one, with the start of each launch.
+    The time is that of the vendor's efficiency formulas: the predicted one, including the start of each launch.
     """
     time_us = sum(launch.time_us for launch in launches)
     if not launches or not all(launch.tasks for launch in launches) or not time_us > 0:
@@ -206,7 +206,7 @@ def achieved(launches: "Sequence[Launch]") -> tuple[Achieved, ...]:
 
 
 def shares(launches: "Sequence[Launch]") -> tuple[float, float]:
-    """Return the share of the off-chip bandwidth and the largest of a pipe that computes."""
+    """Return the share of the off-chip bandwidth, and the largest share of a compute pipe."""
     found = {one.what: one.share for one in achieved(launches)}
     return found.get("GDRAM", 0.0), max((found.get(pipe, 0.0) for pipe in ("vector", "tensor")), default=0.0)
 
@@ -234,5 +234,5 @@ def _pipes(launches: "Sequence[Launch]", board: Board, time_us: float) -> tuple[
 
 
 def reached(launch: "Launch") -> str:
-    """Return the rates that *launch* reaches of its board, by space and pipe."""
+    """Return the rates that *launch* reaches, by space and pipe."""
     return "; ".join(map(str, achieved([launch]))) or "nothing to speak of"

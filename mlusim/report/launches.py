@@ -1,4 +1,4 @@
-"""Launches for people and programs, whatever made them: terminal, JSON, trace and page, from what a launch left."""
+"""Launches of any origin for people and programs: terminal, JSON, trace and page."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -19,12 +19,12 @@ from mlusim.report.figures import achieved, figures, reached
 from mlusim.report.tables import LINES_NOTE, launch_lines
 from mlusim.text_grid import facts, table
 
-DEAREST = 8  # lines that are shown unless all are asked for
-MOST = 4  # launches that are shown one by one; if there are more, the most expensive ones
+DEAREST = 8  # lines that are shown unless all are requested
+MOST = 4  # launches that are shown individually; if there are more, the most expensive ones
 
 
 def title(launch: Launch) -> str:
-    """Return the kernel, where it ran, and on what grid."""
+    """Return the kernel, the board, and the grid."""
     return f"{launch.kernel} on {launch.board}, {','.join(map(str, launch.dim))} {launch.kind}"
 
 
@@ -37,7 +37,7 @@ def time(launch: Launch) -> str:
 
 
 def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
-    """Return everything about one launch for a terminal, with at most *most* of its lines, the most expensive ones."""
+    """Return all facts about one launch for a terminal, with at most *most* lines, the most expensive ones."""
     head = Text.assemble((title(launch), "bold"), f": {time(launch)}, bound by {launch.bound or 'nothing'}")
     parts: list[RenderableType] = [head, *(Text(f"  because {words}") for words in because(launch))]
     parts.append(facts([(f"  {name}", value) for name, value in _facts(launch)]))
@@ -84,7 +84,7 @@ def _facts(launch: Launch) -> Iterator[tuple[str, str]]:
 def launches_view(
     numbered: Sequence[tuple[int, Launch]], *, lines: bool = False, every: bool = False
 ) -> RenderableType:
-    """Return a table of all launches where there are several, then each by itself: all with *every*, else the slowest few."""
+    """Return a table of the launches if there are several, then individual views: of all with *every*, else of the slowest few."""
     parts: list[RenderableType] = []
     shown = list(numbered)
     if len(numbered) > 1:
@@ -165,7 +165,7 @@ def launch_facts(launch: Launch) -> dict[str, Any]:
 
 
 def write_launches(path: str, launches: Sequence[Launch]) -> None:
-    """Write *launches* to *path* as a trace for Perfetto.  Raises `UsageError` where there is none, or none was timed."""
+    """Write *launches* to *path* as a trace for Perfetto.  Raises `UsageError` if there are none, or one was not timed."""
     if not launches:
         raise UsageError("nothing was launched, so there is no trace")
     if not all(launch.tasks for launch in launches):

@@ -1,4 +1,4 @@
-"""Values in a notebook: what the terminal shows of them, as HTML and as plain text."""
+"""Values in a notebook: their text from the terminal, as HTML and as plain text."""
 
 import io
 import linecache
@@ -36,9 +36,7 @@ from mlusim.report.page.pipes import chart_html
 from mlusim.report.profiled import Profiled
 from mlusim.text_grid import facts
 
-_MAGIC = (
-    "get_ipython().run_cell_magic("  # what IPython makes of a cell of a magic: its whole text on one line
-)
+_MAGIC = "get_ipython().run_cell_magic("  # how IPython runs the text of a cell with a magic
 WIDTH = 110
 MOST = 8  # elements of a tensor that are shown
 MOST_CHARTS = 4  # for launches that were profiled together
@@ -46,13 +44,13 @@ FRAME = '<pre style="line-height:1.25;white-space:pre;overflow-x:auto;font-famil
 
 
 def text_of(value: object) -> str:
-    """*value* as plain text."""
+    """Return *value* as plain text."""
     lines = _console(value).export_text(styles=False).splitlines()
     return "\n".join(line.rstrip() for line in lines)
 
 
 def html_of(value: object) -> str:
-    """*value* as HTML that needs nothing else; a layout with its map, a launch that kept its instructions with its pipes."""
+    """Return *value* as self-contained HTML: a layout with its map, a launch with recorded instructions with its pipes."""
     told = _console(value).export_html(inline_styles=True, code_format=FRAME)
     if isinstance(value, Layout):
         return f"{layout_svg(value)}{told}"
@@ -69,7 +67,7 @@ def html_of(value: object) -> str:
 
 
 def _card(launch: Launch) -> str:
-    """Return the head of a launch: its time with the band, what sets it and where, what would help, the map of its memory."""
+    """Return the summary of a launch: its time with the band, the cause and its line, advice, the map of its memory."""
     parts = [f"<b>{escape(title(launch))}: {escape(time(launch))}</b>"]
     parts += [escape(words) for words in (bottleneck(launch),) if words]
     line = costliest_line(launch)
@@ -96,7 +94,7 @@ def _console(value: object) -> Console:
 
 @singledispatch
 def view(value: object) -> RenderableType:
-    """Return what a cell shows of *value*."""
+    """Return the view of *value* in a cell."""
     return Text(repr(value))
 
 
@@ -167,7 +165,7 @@ def _pointer(pointer: Ptr) -> RenderableType:
 
 
 def _values(raw: Any, at: int, number: int, dtype: Any) -> str:
-    """Return the first elements at byte *at*; those whose bytes are all poison are called so."""
+    """Return the first elements at byte *at*; those whose bytes are all poison are shown as poison."""
     if raw is None:
         return "no memory that lives"
     room = min(number, (len(raw) - at) // dtype.size)
@@ -200,7 +198,7 @@ def _fault_lines(fault: Fault) -> Iterator[Text]:
 
 
 def traceback_of(error: MlusimError) -> list[str]:
-    """Return the lines that a notebook shows where *error* ends a cell: the sentence, and the line of the kernel, or of the cell."""
+    """Return the lines that a notebook shows if *error* ends a cell: the message, and the line of the kernel or of the cell."""
     if isinstance(error, Fault):
         return [line.plain for line in _fault_lines(error)]
     called = [entry for entry in traceback.extract_tb(error.__traceback__) if not installed(entry.filename)]

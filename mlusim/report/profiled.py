@@ -16,7 +16,7 @@ else:
 
 
 class Profiled(Observer, Presented):
-    """Keeps every launch that it watches in ``launches``; with *lines* they know the time of each line."""
+    """Keeps every observed launch in ``launches``; with *lines* the launches have the time of each line."""
 
     name = "profile"
     afterwards = True
@@ -31,7 +31,7 @@ class Profiled(Observer, Presented):
 
     @property
     def time_us(self) -> float:
-        """The predicted hardware time of all launches, one after the other, in us."""
+        """The predicted hardware time of all launches in sequence, in us."""
         return sum(launch.time_us for launch in self.launches)
 
     def show(self) -> None:
@@ -49,10 +49,10 @@ class Profiled(Observer, Presented):
 
 @contextmanager
 def profiled(*, lines: bool = True, check: Iterable[str] = ()) -> Iterator[Profiled]:
-    """Collect every launch that is made inside, as ``with mlusim.profiled() as p:``; then ``p.launches`` has them.
+    """Collect every launch in the block, as ``with mlusim.profiled() as p:``; then ``p.launches`` has them.
 
-    *lines* keeps the instructions, for the time of each line and for traces; *check* names checkers that watch as well, which
-    with *lines* takes the Python engine.  Raises `UsageError` for an unknown checker.
+    *lines* records the instructions, for the time of each line and for traces; *check* names checkers to run as well,
+    which with *lines* needs the Python engine.  Raises `UsageError` for an unknown checker.
     """
     profiled = Profiled(lines=lines)
     with attending((*checkers.observers_of(check), profiled)):

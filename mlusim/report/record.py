@@ -1,4 +1,4 @@
-"""`CallRecord`: one call of an operator as plain data, which tables and pages are made from; and as files: JSON, CSV, and Markdown in the shape of the vendor's pull-request table."""
+"""`CallRecord`: one call of an operator as plain data for tables and pages; and as files: JSON, CSV, and Markdown like the vendor's pull-request table."""
 
 import csv
 import io
@@ -27,14 +27,14 @@ FAULTED = "MLUOP_STATUS_EXECUTION_FAILED"
 """The status of a call that ended in a fault of the simulated machine."""
 
 NO_COPY = "atomics, fills"
-"""How tables call the off-chip bytes that no copy carried."""
+"""The name in tables for off-chip bytes that were not moved by copies."""
 
 FINDING_KEYS = ("id", "message", "file", "line", "task", "hint")
 
 
 @frozen
 class Argument:
-    """An array that a call was given: its name, its dtype, its shape in elements."""
+    """An array argument of a call: its name, its dtype, its shape in elements."""
 
     name: str
     dtype: str
@@ -48,8 +48,8 @@ class Argument:
 class LaunchRecord:
     """One launch: times in us, the pipe that sets the time, each pipe's busiest core, the tasks' spans.
 
-    ``time_band`` is the lowest and the highest time that the constants of the model allow, ``engine`` what ran it.
-    ``advice`` is that of the dearest launch of a call.
+    ``time_band`` is the lowest and the highest time that the constants of the model allow, ``engine`` the engine that
+    ran it. ``advice`` is computed for the most expensive launch of a call.
     """
 
     kernel: str
@@ -70,7 +70,7 @@ class LaunchRecord:
     unsure: tuple[Unsure, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything but the spans and the excerpt."""
+        """Return everything except the spans and the excerpt."""
         return {
             "kernel": self.kernel,
             "dim": self.dim,
@@ -94,9 +94,9 @@ class CallRecord:
     """One call.
 
     ``accuracy`` maps each judged output to its errors and verdict, ``traffic`` directions to bytes,
-    ``instructions`` intrinsics to counts, ``memory`` on-chip memories to bytes, ``workspace`` is bytes.
-    ``fault`` holds the facts of a fault, ``message`` the sentence of a refusal or a fault.  ``policy`` is
-    the one that was asked for, if any, ``group`` where the case comes from, ``rule`` what its efficiency has to reach.
+    ``instructions`` intrinsics to counts, ``memory`` on-chip memories to bytes; ``workspace`` is in bytes.
+    ``fault`` has the facts of a fault, ``message`` the sentence of a refusal or a fault.  ``policy`` is
+    the requested one, if any; ``group`` is the case's; ``rule`` is the required efficiency.
     """
 
     operator: str
@@ -124,24 +124,24 @@ class CallRecord:
 
     @property
     def title(self) -> str:
-        """The case and the policy that was asked for."""
+        """The case and the requested policy."""
         return f"{self.case or 'own arrays'}{'' if self.policy is None else f', {self.policy}'}"
 
     @property
     def complaints(self) -> int:
-        """Findings that are more than a note."""
+        """The number of findings that are not notes."""
         return sum(finding.get("level") != "note" for finding in self.findings)
 
     @property
     def clean(self) -> bool:
-        """True where the call did what it should and no checker has more than a note to say."""
+        """True if the call gave the expected result and checkers have only notes."""
         return self.passed and self.complaints == 0
 
     @property
     def time_band(self) -> tuple[float, float] | None:
-        """The lowest and the highest hardware time in us that the model's constants allow; None where none is known."""
+        """The lowest and the highest hardware time in us that the model's constants allow; None if unknown."""
         bands = [launch.time_band for launch in self.launches]
-        # A band of some launches would look like that of the call.
+        # The band of only some launches would look like that of the call.
         known = [band for band in bands if band is not None]
         if not known or len(known) < len(bands):
             return None
@@ -154,25 +154,25 @@ class CallRecord:
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """The advice for its dearest launch, the largest gain first."""
+        """The advice for its most expensive launch, the largest gain first."""
         return next((launch.advice for launch in self.launches if launch.advice), ())
 
     @property
     def io_bytes(self) -> int:
-        """Bytes that really crossed between the off-chip memory and the chip."""
+        """The bytes that were actually moved between the off-chip memory and the chip."""
         return sum(launch.io_bytes for launch in self.launches)
 
     @property
     def off_chip(self) -> dict[str, int]:
-        """`io_bytes` by what carried them: the copy directions with a side off the chip, then the rest."""
+        """`io_bytes` by origin: the copy directions with an off-chip side, then the rest."""
         copies = {name: n for name, n in self.traffic.items() if "GDRAM" in name or "LDRAM" in name}
-        # Atomics and fills are not copies, and have no direction to be counted under.
+        # Atomics and fills are not copies, and have no direction.
         rest = self.io_bytes - sum(copies.values())
         return copies | {NO_COPY: rest} if rest > 0 else copies
 
     @property
     def moved(self) -> dict[str, int]:
-        """Bytes by copy direction, on the chip too, and those that no copy carried."""
+        """Bytes by copy direction, including on-chip ones, and bytes that were not moved by copies."""
         return {**self.traffic, **self.off_chip}
 
     def to_json(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class CallRecord:
         }
 
 
-# -- records out of the JSON that they were written to, by the types that their classes declare --------
+# -- parsing records from JSON, by the types that their classes declare --------------------------------
 
 NOT_STORED = frozenset(
     {"layouts", "spans", "excerpt", "advice", "achieved", "critical", "critical_busy", "waits_at"}
@@ -214,7 +214,7 @@ SPACES = ("NRAM", "WRAM", "SRAM")
 
 @frozen
 class _Errors:
-    """The accuracy of one output, which records hold as a plain object."""
+    """The accuracy of one output, which is a plain object in records."""
 
     diff1: float
     diff2: float
@@ -237,8 +237,8 @@ class _Fault:
 def restored(document: Any, where: str) -> CallRecord:
     """Return the record whose ``to_json`` is *document*.
 
-    It lacks what a document does not hold: spans of tasks, NRAM plans, and in older files the advice.
-    Raises `UsageError`, which begins with *where*, for anything else.
+    It lacks what documents do not contain: spans of tasks, NRAM plans, and in older files the advice.
+    Raises `UsageError`, which begins with *where*, if *document* is not a record.
     """
     try:
         inputs = [{"name": name, **one} for name, one in document["inputs"].items()]
@@ -295,7 +295,7 @@ def boards_of(records: Iterable[CallRecord]) -> list[str]:
 
 
 def csv_text(records: Sequence[CallRecord]) -> str:
-    """Return one line a call; bytes by direction have a column each, for the directions that occur."""
+    """Return one line per call; each occurring copy direction has a column for its bytes."""
     directions = [d.name for d in DIRECTIONS if any(d.name in record.traffic for record in records)]
     rows = [_csv_row(record, directions) for record in records]
     out = io.StringIO()
@@ -342,7 +342,7 @@ def _csv_row(record: CallRecord, directions: Sequence[str]) -> dict[str, Any]:
 
 
 def _csv_explanation(why: Explanation) -> dict[str, Any]:
-    """Return the explanation of a call, a column each; empty where it launched nothing."""
+    """Return the explanation of a call, one column each; "" for a call that launched nothing."""
     judged = why.acceptance
     row: dict[str, Any] = {
         "class": "" if judged is None else judged.grade,
@@ -374,7 +374,7 @@ COLUMNS = (
 
 
 def markdown_text(records: Sequence[CallRecord], version: str) -> str:
-    """Return the vendor's performance table for each board, the table of accuracy, and why calls are below the bar."""
+    """Return the vendor's performance table for each board, the table of accuracy, and the reasons for calls below the bar."""
     parts = [f"**{headline(verdicts(records))}**"]
     for board in boards_of(records):
         own = [record for record in records if record.board == board]

@@ -1,4 +1,4 @@
-"""Tables for a terminal: of records, of why calls take their time, and of the lines of a kernel."""
+"""Tables for a terminal: of records, of the reasons for the calls' times, and of the lines of a kernel."""
 
 import linecache
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ def efficiency_table(records: Sequence[CallRecord]) -> RenderableType:
     for (operator, board), calls in groupby(records, key=lambda record: (record.operator, record.board)):
         if operator != before:
             shown.add_row(heading(operator))
-        # An operator on several boards has several groups, and one heading.
+        # An operator on several boards has several groups, but one heading.
         before = operator
         if len(boards) > 1:
             shown.add_row(NameCell(f"on {board}", indent=1, style="italic"))
@@ -61,18 +61,18 @@ def efficiency_table(records: Sequence[CallRecord]) -> RenderableType:
 
 def _notes(first: str, records: Sequence[CallRecord]) -> Text:
     found = [record.efficiency for record in records if record.efficiency is not None]
-    # The sentence stands only below tables in which it happens.
+    # The sentence is printed only below tables to which it applies.
     over = any(efficiency.io_efficiency > 1 for efficiency in found)
     return Text(" ".join(filter(None, (first, engines(records), OVER if over else ""))), style="dim")
 
 
 def heading(operator: str) -> NameCell:
-    """Return the line above the cases of *operator*."""
+    """Return the heading above the cases of *operator*."""
     return NameCell(operator, style="bold")
 
 
 def case_cell(record: CallRecord) -> NameCell:
-    """Return the case of *record*, under its operator."""
+    """Return the cell with the case of *record*, indented under its operator."""
     return NameCell(record.title, indent=2)
 
 
@@ -92,7 +92,7 @@ def _efficiency_cells(record: CallRecord) -> list[str]:
 
 
 def work_table(records: Sequence[CallRecord], board: str) -> RenderableType:
-    """Return the theory and real work of each call on *board*: operations, off-chip bytes, instructions, NRAM."""
+    """Return the theory and the actual work of each call on *board*: operations, off-chip bytes, instructions, NRAM."""
     numbers = ("ops", "theory", "read", "write", "other", "instr", "NRAM")
     shown = table("case", *numbers, right=numbers, fold=("case",), title=f"work on {board}")
     for operator, calls in groupby((r for r in records if r.board == board), key=lambda r: r.operator):
@@ -110,7 +110,7 @@ def _work_cells(record: CallRecord) -> Iterator[str]:
     efficiency = record.efficiency
     yield "-" if efficiency is None else brief(count(efficiency.theory_ops))
     yield "-" if efficiency is None else _short(efficiency.theory_ios)
-    # GDRAM2 is from GDRAM and 2GDRAM to it, in the names of the directions of copies.
+    # Names of directions: GDRAM2... is from GDRAM and ...2GDRAM to it.
     for which in ("GDRAM2", "2GDRAM", NO_COPY):
         yield _short(sum(nbytes for name, nbytes in record.off_chip.items() if which in name))
     yield brief(count(sum(record.instructions.values())))
@@ -118,12 +118,12 @@ def _work_cells(record: CallRecord) -> Iterator[str]:
 
 
 def _short(nbytes: int) -> str:
-    # The unit is told below the table, and the column is narrow.
+    # The unit is stated below the table, since the column is narrow.
     return brief(size(nbytes)).replace("iB", "").replace(" B", "").replace(" ", "")
 
 
 def problems(records: Sequence[CallRecord]) -> Iterator[Text]:
-    """Yield a line for each call that is not clean: the sentence of its fault, refusal or finding."""
+    """Yield a line for each call that is not clean, with the sentence of its fault, refusal or finding."""
     for record in records:
         name = f"{record.operator} {record.title} on {record.board}"
         if record.fault is not None or record.status != record.expected:
@@ -152,7 +152,7 @@ def _finding(finding: Mapping[str, Any]) -> str:
 
 
 def detail(record: CallRecord) -> RenderableType:
-    """Return everything about one call but its findings."""
+    """Return all facts about one call except its findings."""
     parts: list[RenderableType] = [facts(list(_about(record)))]
     for title, unit, amounts in (
         ("moved", "bytes", record.moved),
@@ -183,7 +183,7 @@ def _about(record: CallRecord) -> Iterator[tuple[str, Any]]:
         yield "accuracy", f"{name}: {_errors(accuracy)}, {'passed' if accuracy['passed'] else 'FAILED'}"
     yield from _timing(record)
     for space, usage in record.memory.items():
-        # Without a launch nothing was declared, and 0 % would look measured.
+        # Without a launch nothing was declared, and 0 % would look like a measurement.
         if record.launches and usage.capacity:
             used = share(usage.high_water / usage.capacity)
             yield space, f"{usage.high_water:,} of {usage.capacity:,} bytes, {used}"
@@ -222,7 +222,7 @@ def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
 
 
 def _met(judged: Acceptance, rule: Rule) -> str:
-    """Return the verdict of the *rule* on a call, and the rule."""
+    """Return the verdict of the *rule* on a call, and the rule in words."""
     if not judged.asked:
         return f"none: {rule.words} ({rule.source})"
     return f"{'met' if judged.accepted else 'NOT met'}: {rule.words}"
@@ -234,7 +234,7 @@ def _predicted(time_us: float, ends: tuple[float, float] | None) -> str:
 
 
 def _causes(why: Explanation) -> Iterator[tuple[str, str]]:
-    """Yield every reason, and the numbers behind them."""
+    """Yield every reason, and the numbers on which it is based."""
     for reason in why.reasons:
         yield "because", reason
     if why.busy:
@@ -250,7 +250,7 @@ def _causes(why: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def summary_table(records: Sequence[CallRecord]) -> RenderableType:
-    """Return one line for each operator and board: what a reader takes in at a glance."""
+    """Return a summary line for each operator and board."""
     numbers = ("time us", "IO", "compute", "NRAM")
     shown = table("operator", "board", *numbers, "passed", right=numbers, fold=("operator",))
     before = ""
@@ -296,7 +296,7 @@ def why_table(records: Sequence[CallRecord], board: str) -> RenderableType:
 
 
 def sentences(records: Sequence[CallRecord]) -> Iterator[Text]:
-    """Yield a sentence for each call: its class, and why; then what would help."""
+    """Yield a sentence for each call with its class and the reasons; then the advice."""
     for record in records:
         name = f"{record.operator} {record.title} on {record.board}"
         yield Text.assemble((name, "bold"), f": {explained(record).sentence}")
@@ -305,7 +305,7 @@ def sentences(records: Sequence[CallRecord]) -> Iterator[Text]:
 
 # -- the time of each line -------------------------------------------------------------------------
 
-LEAST = 0.001  # of the time of a launch; lines below are summed up in one
+LEAST = 0.001  # of the time of a launch; lines with less are summed up
 NUMBERS = ("time", "us", "count", "scalar", "vector", "tensor", "IO", "move", "wait", "bytes")
 
 END = "end of the tasks"
@@ -316,7 +316,7 @@ LINES_NOTE = (
 
 
 def lines_table(record: CallRecord) -> RenderableType:
-    """Return a table for each launch of *record* that kept its instructions: its lines, the dearest first."""
+    """Return a table for each launch of *record* with recorded instructions: its lines, the most expensive first."""
     parts: list[RenderableType] = []
     for launch in record.launches:
         if launch.lines:
@@ -327,7 +327,7 @@ def lines_table(record: CallRecord) -> RenderableType:
 
 
 def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> RenderableType:
-    """Return the lines of *launch*, which kept its instructions, the dearest first; at most *most* by themselves."""
+    """Return the lines of *launch*, with recorded instructions, the most expensive first; at most *most* individually."""
     total = sum(line.time_us for line in launch.lines)
     ordered = sorted(launch.lines, key=lambda line: -line.time_us)
     dear = [line for line in ordered if line.time_us >= LEAST * total and line.time_us][:most]
@@ -354,7 +354,7 @@ def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> Re
 
 
 def _place(line: Line, *, inside: bool) -> str:
-    """Return the line's file, without folders where the title has them (*inside*), and number; of no line, the end of tasks."""
+    """Return the line's file and number, without folders if the title has them (*inside*); without a line, the end of tasks."""
     file = shown_file(line.file)
     return f"{Path(file).name if inside else file}:{line.line}" if line.line else END
 
@@ -371,6 +371,6 @@ def _line_cells(line: Line, total: float) -> Iterator[str]:
 
 
 def source_lines(lines: Sequence[Line]) -> dict[str, list[str]]:
-    """Return the text of each file that *lines* are of, where it can still be read; without ends of lines."""
+    """Return the text of each file of *lines* that is readable, without line ends."""
     files = dict.fromkeys(line.file for line in lines if line.line)
     return {file: [text.rstrip("\n") for text in linecache.getlines(file)] for file in files}

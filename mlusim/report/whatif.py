@@ -1,4 +1,4 @@
-"""Calls on other boards: rows as plain data, a table for the terminal, one in Markdown."""
+"""Predictions for other boards: rows as plain data, a table for the terminal, a table in Markdown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,18 +15,19 @@ from mlusim.report.record import CallRecord
 from mlusim.text_grid import table
 
 RECORDED, RETIMED, RUN, FAILS = "recorded", "re-timed", "run", "fails"
-WORK = 300_000  # instructions, about, that a case may take on one board to be run again on many
-BYTES = 2000  # that take the host about as long as an instruction
+WORK = 300_000  # instructions, roughly, that a case may take on one board to be run again on many
+BYTES = 2000  # bytes that take the host about as long as an instruction
 
 
 @frozen
 class WhatIfRow:
-    """One board: times in us, efficiencies as fractions, ``grade`` of `mlusim.report.efficiency`.
+    """One board: times in us, efficiencies as fractions, and the ``grade`` by `mlusim.report.efficiency`.
 
-    ``how`` is "recorded", "re-timed", "run" or "fails", ``why`` the reason for that; ``failure`` is the
-    sentence that says why the call fails there, and then the numbers are None.  ``speed_up`` is relative to the
-    recorded run.  The efficiencies are those of an operator's theory; ``bandwidth_share`` and ``compute_share`` are what the
-    launches reach of the board, by `mlusim.report.figures`.  ``engines`` ran its launches, those that were re-timed too.
+    ``how`` is "recorded", "re-timed", "run" or "fails", ``why`` the reason for that; ``failure`` is the sentence
+    about a failure of the call there, in which case the numbers are None.  ``speed_up`` is relative to the recorded
+    run.  The efficiencies are those of an operator's theory; ``bandwidth_share`` and ``compute_share`` are the
+    reached shares of the board's peaks, by `mlusim.report.figures`.  ``engines`` ran its launches, also re-timed
+    ones.
     """
 
     board: str
@@ -51,7 +52,7 @@ class WhatIfRow:
 class WhatIfStudy:
     """One call on many boards; ``base`` is the board of the recorded run, ``case`` is None for the user's own arrays.
 
-    ``estimate`` is that of the launches.
+    ``estimate`` is the launches' phrase about estimated figures, or "".
     """
 
     operator: str
@@ -62,7 +63,7 @@ class WhatIfStudy:
 
     @property
     def works(self) -> bool:
-        """True where the call works anywhere."""
+        """True if the call works on any board."""
         return any(not row.failure for row in self.rows)
 
     def to_json(self) -> dict[str, Any]:
@@ -71,10 +72,10 @@ class WhatIfStudy:
 
 
 def representatives(records: Sequence[CallRecord]) -> list[tuple[str, str]]:
-    """Return the (operator, case) pairs worth a study: for each operator, its largest call that runs again quickly.
+    """Return the (operator, case) pairs to predict: for each operator, its largest call that can quickly be run again.
 
-    The largest call has the most theory bytes among those of at most `WORK`; if all take more, the one that takes least is
-    used.  Calls that fail, refuse or have no case do not count.
+    The largest call has the most theory bytes among those of at most `WORK`; if all take more, the shortest one is
+    chosen.  Calls that fail, are refused or have no case do not count.
     """
     work: dict[str, dict[str, tuple[float, int]]] = {}
     for record in records:
@@ -91,11 +92,11 @@ def _representative(cases: Mapping[str, tuple[float, int]]) -> str:
     return max(quick, key=lambda name: quick[name]) if quick else min(cases, key=lambda name: cases[name])
 
 
-# -- for people ------------------------------------------------------------------------------------
+# -- text ------------------------------------------------------------------------------------------
 
 
 def what_if_table(study: WhatIfStudy) -> RenderableType:
-    """Return the time, speed-up and efficiencies by board, then why boards were run again and why others fail."""
+    """Return the time, speed-up and efficiencies by board, then the reasons for runs and for failures."""
     numbers = ("us", "band", "speed-up", "IO", "compute", "class")
     title = f"{study.operator} {study.case or 'own arrays'}"
     shown = table("board", "arch", *numbers, "how", right=numbers, title=title)
@@ -116,7 +117,7 @@ def what_if_table(study: WhatIfStudy) -> RenderableType:
 
 
 def cells(row: WhatIfRow) -> Iterator[str]:
-    """Yield the numbers of *row* in words, dashes where it has none."""
+    """Yield the numbers of *row* as text, dashes for missing ones."""
     yield "-" if row.time_us is None else microseconds(row.time_us)
     yield band(row.time_band)
     yield "-" if row.speed_up is None else f"{row.speed_up:.2f}x"
@@ -130,7 +131,7 @@ def cells(row: WhatIfRow) -> Iterator[str]:
 
 
 def notes(study: WhatIfStudy) -> list[tuple[str, list[str]]]:
-    """Return each sentence that says why with the boards that it is about; failures last."""
+    """Return each sentence about a reason with its boards; failures last."""
     found: dict[str, list[str]] = {}
     for row in sorted(study.rows, key=lambda row: bool(row.failure)):
         sentence = f"fails: {general(row)}" if row.failure else f"{row.how}: {row.why}"
@@ -140,7 +141,7 @@ def notes(study: WhatIfStudy) -> list[tuple[str, list[str]]]:
 
 
 def beyond(study: WhatIfStudy) -> str:
-    """Return the sentence that says why a call moves more on a board than its off-chip memory can; "" where it does not."""
+    """Return the sentence about a call that moves more on a board than its off-chip memory can; "" if none does."""
     found = [row for row in study.rows if (row.bandwidth_share or 0) > 1 or (row.io_efficiency or 0) > 1]
     if any((row.io_efficiency or 0) > 1 for row in found):
         return OVER
@@ -148,12 +149,12 @@ def beyond(study: WhatIfStudy) -> str:
 
 
 def general(row: WhatIfRow) -> str:
-    """Return the sentence of a failure without the board's name, so that alike failures of several boards are told once."""
+    """Return the sentence of a failure without the board's name, so that equal failures of several boards are reported once."""
     return row.failure.replace(row.board, "the board")
 
 
 def what_if_markdown(study: WhatIfStudy) -> str:
-    """Return the same as a table in Markdown, under a heading."""
+    """Return the study as a table in Markdown, under a heading."""
     heads = (
         "board",
         "arch",

@@ -1,4 +1,4 @@
-"""Studies of other boards as one self-contained HTML page."""
+"""Predictions for other boards as one self-contained HTML page."""
 
 from collections.abc import Sequence
 
@@ -14,16 +14,16 @@ from mlusim.report.whatif import RECORDED, RETIMED, WhatIfRow, WhatIfStudy
 
 @frozen
 class StudyPart:
-    """The chart of one study; both texts are empty where the call works nowhere."""
+    """The chart of one study; both texts are "" if the call works on no board."""
 
     name: str
     picture: str
 
 
 def what_if_page(studies: Sequence[WhatIfStudy], command: str = "") -> str:
-    """Return the page of *studies*; *command* made it.
+    """Return the page of *studies*; *command* is the command that made it.
 
-    Raises `UsageError` where the extra mlusim[report] is not installed.
+    Raises `UsageError` if the extra mlusim[report] is not installed.
     """
     return rendered(
         "boards.html.j2",
@@ -38,7 +38,7 @@ def what_if_page(studies: Sequence[WhatIfStudy], command: str = "") -> str:
 
 
 def _named(study: WhatIfStudy) -> str:
-    words = " " in (study.case or "")  # "1 launch" of a program, where an operator has a case
+    words = " " in (study.case or "")  # "1 launch" of a program, in place of an operator's case
     return f"{study.operator} {f'({study.case})' if words else study.case or ''}".rstrip()
 
 
@@ -73,7 +73,7 @@ def _cards(study: WhatIfStudy) -> list[Card]:
     base = next(((time_us, row) for time_us, row in timed if row.how == RECORDED), None)
     failed = len(study.rows) - len(timed)
     again = sum(row.how == RETIMED for _, row in timed)
-    # A program has no theory of its bytes: of its launches what they reach of the board is known.
+    # The theory bytes of a program are unknown; the reached rates of its launches are known.
     io = best.io_efficiency if best.io_efficiency is not None else best.bandwidth_share
     return [
         Card(f"{best_us:,.1f} us", f"on {best.board}, the fastest", "" if io is None else f"{share(io)} of its bandwidth", GOOD),

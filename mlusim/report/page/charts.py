@@ -1,4 +1,4 @@
-"""The charts of pages: the means to draw them, as SVG of matplotlib, which the script of `page.html.j2` zooms, and whose words it shows under the pointer; and times as bars over the full width."""
+"""The charts of pages: drawn as SVG by matplotlib, zoomed by the script of `page.html.j2`, with tooltips; and times as bars."""
 
 import io
 import math
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 NAMES = ("ink", "soft", "line", "track", "card", *(f"c{n}" for n in range(8)), "other")
 COLORS: Mapping[str, str] = {name: f"#01{n:02x}fe" for n, name in enumerate(NAMES, 16)}
-"""The stand-in of each of the page's colours."""
+"""The placeholder of each of the page's colours."""
 
-POINTS = 72  # matplotlib's units of an inch, and so those of its SVG
-SMALL, PLAIN = 10.5, 11.5  # sizes of words
+POINTS = 72  # matplotlib's units per inch, and those of its SVG
+SMALL, PLAIN = 10.5, 11.5  # font sizes
 Box = tuple[float, float, float, float]
 
 _SETTINGS: Mapping[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "mlusim",
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that it never looks for another
+    "font.family": "DejaVu Sans",  # part of matplotlib, so that it never searches for another font
     "font.size": PLAIN,
     "path.simplify": False,
     "text.color": COLORS["ink"],
@@ -39,16 +39,16 @@ _SETTINGS: Mapping[str, Any] = {
 
 
 def _styled() -> Any:
-    """Have matplotlib draw with our settings until the block ends."""
+    """Make matplotlib draw with our settings until the block ends."""
     import matplotlib as mpl  # noqa: PLC0415 - an extra
 
-    settings: Any = dict(_SETTINGS)  # which it takes apart
+    settings: Any = dict(_SETTINGS)  # matplotlib removes entries from it
     return mpl.rc_context(settings)
 
 
 @define
 class Picture:
-    """A picture of *width* x *height* units, described by *title* to those who cannot see it."""
+    """A picture of *width* x *height* units, with the description *title* for screen readers."""
 
     width: float
     height: float
@@ -63,7 +63,7 @@ class Picture:
             self._figure = Figure(figsize=(self.width / POINTS, self.height / POINTS), dpi=POINTS)
 
     def axes(self, box: Box, x: tuple[float, float], y: tuple[float, float], *, log: bool = False) -> "Axes":
-        """Return the axes in *box* (left, top, width, height), without frame and ticks, whose limits are *x* and *y*."""
+        """Return axes in *box* (left, top, width, height), without frame and ticks, with the limits *x* and *y*."""
         left, top, width, height = box
         where = (
             left / self.width,
@@ -82,13 +82,13 @@ class Picture:
         return axes
 
     def tip(self, artist: Any, words: str) -> None:
-        """Let *words* show when the pointer rests on *artist*."""
+        """Show *words* as the tooltip of *artist*."""
         name = f"tip-{len(self._tips)}"
         artist.set_gid(name)
         self._tips[name] = words
 
     def render(self) -> str:
-        """Return the whole as one SVG element."""
+        """Return the picture as one SVG element."""
         out = io.StringIO()
         with _styled():
             self._figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
@@ -114,7 +114,7 @@ class Picture:
 
 
 def _tidy(svg: str) -> str:
-    """Return *svg* in a third of its bytes: without what is not seen, groups around one path, and decimals beyond a hundredth of a unit."""
+    """Return *svg* in a third of its bytes: without invisible parts, groups around a single path, and decimals beyond a hundredth of a unit."""
     svg = re.sub(r'<path d="[^"]*" style="fill: none"/>', "", svg)
     svg = re.sub(r' d="([^"]*)"', _path, svg)
     svg = re.sub(r"\s*\n\s*", "\n", svg)
@@ -124,7 +124,7 @@ def _tidy(svg: str) -> str:
 
 
 def _path(match: re.Match[str]) -> str:
-    """Return the data of a path, with one number where a line goes straight across or down."""
+    """Return the data of a path, with one number for horizontal and vertical lines."""
     parts: list[str] = []
     at: list[str] = []
     for letter, text in re.findall(r"([A-Za-z])([^A-Za-z]*)", match[1]):
@@ -140,20 +140,20 @@ def _path(match: re.Match[str]) -> str:
 
 
 def _font(match: re.Match[str]) -> str:
-    """Return the size and the weight; the family is the page's."""
+    """Return the size and the weight of a font; the family is the page's."""
     return f"font-size: {match[2]}" + (f"; font-weight: {match[1]}" if match[1] else "")
 
 
 def words(
     axes: Any, x: float, y: float, text: str, *, across: str = "left", up: str = "center", **style: object
 ) -> None:
-    """Write *text* at *x*, *y* of *axes*; "$" is not a formula."""
+    """Write *text* at *x*, *y* of *axes*; "$" does not begin a formula."""
     given = {"size": SMALL, "color": COLORS["soft"]} | style
     axes.text(x, y, text, ha=across, va=up, parse_math=False, clip_on=False, **given)
 
 
 def bars(axes: Any, boxes: Sequence[Box], color: str, **style: object) -> Any:
-    """Draw many boxes (x, y, width, height in data units) of one colour as one shape, and return it."""
+    """Draw many boxes (x, y, width, height in data units) of one colour as one shape, and return the shape."""
     from matplotlib import patches, path  # noqa: PLC0415 - an extra
 
     given = np.array(boxes, float).reshape(-1, 4)
@@ -168,19 +168,19 @@ def bars(axes: Any, boxes: Sequence[Box], color: str, **style: object) -> Any:
 
 
 def line(axes: Any, x: Sequence[float], y: Sequence[float], color: str, **style: Any) -> None:
-    """Draw a line through points; behind everything else unless *style* says where."""
+    """Draw a line through points, behind everything else unless *style* has a zorder."""
     axes.plot(x, y, color=COLORS[color], clip_on=False, **{"linewidth": 1.0, "zorder": 0.5} | style)
 
 
-# -- a time axis: round marks, the end of what is shown always among them, in the unit that its times ask for
+# -- a time axis: round marks, and the end of the shown range, in a unit suitable for the times --------------
 
 STEPS = (1, 2, 2.5, 5, 10)
-_UNITS = ((1e6, 1e7, "s"), (1e3, 1e4, "ms"), (1.0, 0.0, "us"))  # us of a unit, from which end on, its name
-_ROOM = 66.0  # units that a label takes
+_UNITS = ((1e6, 1e7, "s"), (1e3, 1e4, "ms"), (1.0, 0.0, "us"))  # us per unit, least end, name
+_ROOM = 66.0  # units that a label needs
 
 
 def marks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from *low* to *high*, at most *most* + 1, for the marks of an axis."""
+    """Return at most *most* + 1 round numbers from *low* to *high*, for the marks of an axis."""
     if not high > low:
         return [low]
     rough = (high - low) / most
@@ -193,22 +193,22 @@ def marks(low: float, high: float, most: int = 6) -> list[float]:
 
 @frozen
 class Axis:
-    """Times from *start* to *end*, in us, on *width* units."""
+    """A time axis from *start* to *end*, in us, with a width of *width* units."""
 
     start: float
     end: float
     width: float
 
     def units(self, time_us: float) -> float:
-        """Return how many units *time_us* takes."""
+        """Return the length of *time_us* in units."""
         return self.width * time_us / max(self.end - self.start, 1e-9)
 
     def at(self, time_us: float) -> float:
-        """Return the place of *time_us*, from the left."""
+        """Return the position of *time_us* in units from the left."""
         return self.units(time_us - self.start)
 
     def ticks(self) -> Iterator[tuple[float, str]]:
-        """Yield the places in us and their labels, of which none touches another; the last is the end, with the unit."""
+        """Yield positions in us and their labels, none of which overlap; the last is the end, with the unit."""
         factor, name = next((us, name) for us, least, name in _UNITS if self.end >= least)
         end = f"{self.end / factor:,.{_digits((self.end - self.start) / factor)}f} {name}"
         for value in marks(self.start / factor, self.end / factor):
@@ -219,17 +219,17 @@ class Axis:
 
 
 def _digits(lasting: float) -> int:
-    """Return the decimals that tell a hundredth of *lasting*."""
+    """Return the number of decimals that resolve a hundredth of *lasting*."""
     return min(6, max(0, 2 - math.floor(math.log10(max(lasting, 1e-6)))))
 
 
 _LABELS, _BARS, _ROW, _TOP = 250.0, 560.0, 18.0, 24.0
-_LONGEST = 40  # characters of a label; a longer one is shown in full by the tooltip
+_LONGEST = 40  # characters of a label; a longer name is in the tooltip
 
 
 @frozen
 class TimeBar:
-    """A time in us with its *band*, in one of the page's colours; *tip* shows at the pointer."""
+    """A time in us with its *band*, in one of the page's colours; *tip* is the tooltip."""
 
     name: str
     time_us: float
@@ -239,12 +239,12 @@ class TimeBar:
 
     @property
     def label(self) -> str:
-        """The name, cut to what the picture has room for."""
+        """The name, shortened to the available room."""
         return self.name if len(self.name) <= _LONGEST else f"{self.name[: _LONGEST - 3]}..."
 
 
 def times_picture(shown: Sequence[TimeBar], title: str) -> str:
-    """Return the chart as an SVG element called *title*."""
+    """Return the chart as an SVG element with the description *title*."""
     unit = _BARS / (max(one.band[1] for one in shown) or 1.0)
     width, height = _LABELS + _BARS + 90, _TOP + len(shown) * _ROW + 6
     picture = Picture(width, height, title)

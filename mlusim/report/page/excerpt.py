@@ -1,4 +1,4 @@
-"""A representative piece of a launch's timeline: some of its cores, pipe by pipe, what they wait for, and why."""
+"""A representative excerpt of a launch's timeline: some of its cores, pipe by pipe, with the causes of waits."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,15 +14,15 @@ from mlusim.time.timing import PIPES
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
 
-MOST_CORES = 4  # IPU cores that are shown
-WHOLE = 400  # spans of the shown cores, up to which everything is shown
+MOST_CORES = 4  # IPU cores in the excerpt
+WHOLE = 400  # spans of these cores, up to which the whole launch is shown
 SHOWN = 60  # spans of the first core, otherwise
-LOOKED_AT = 100_000  # spans from which the piece is taken
-LONGER = 1.02  # a place that ends that much later than the first is the one to look at
+LOOKED_AT = 100_000  # spans from which the excerpt is chosen
+LONGER = 1.02  # a place whose end is later than the first place's by this factor is shown
 NEAR = 1e-6  # us
 
 OTHERS = "other cores"
-"""What a core waits for at a barrier."""
+"""The cause of waits at a barrier."""
 _ORDER = (
     *(PLACES.index(pipe) for pipe in PIPES[:4]),
     PLACES.index(STORE),
@@ -33,10 +33,10 @@ _ORDER = (
 
 @frozen
 class ExcerptBar:
-    """The bar of one row from *start* to *end*, in us from the start of the launch.
+    """The bar in one row from *start* to *end*, in us from the start of the launch.
 
-    ``where`` is its track.  ``cause`` is what a wait is for: a track of the core, other cores, or "" where that is not
-    known; ``tip`` says everything: the call, its line, its bytes.
+    ``where`` is its track.  ``cause`` is the cause of a wait: a track of the core, other cores, or "" if unknown;
+    ``tip`` is the full description: the call, its line, its bytes.
     """
 
     row: int
@@ -49,7 +49,7 @@ class ExcerptBar:
 
 @frozen
 class ExcerptArrow:
-    """From what ended a wait to the wait's end: rows, and times in us; ``barrier``: another core's arrival."""
+    """An arrow from the event that ended a wait to the wait's end: rows, and times in us; ``barrier``: another core's arrival."""
 
     row: int
     start: float
@@ -60,9 +60,10 @@ class ExcerptArrow:
 
 @frozen
 class Excerpt:
-    """Rows of (core, track), their bars and arrows, and which piece of the launch it is; us from the launch's start.
+    """Rows of (core, track), their bars and arrows, and the range of the launch; times in us from the launch's start.
 
-    ``headline`` is what sets the time.  The launch lasts ``total_us``, of which starting it takes the first ``begins_us``.
+    ``headline`` is the cause that sets the time.  The launch takes ``total_us``, of which the first ``begins_us`` are
+    its start.
     """
 
     kernel: str
@@ -78,13 +79,13 @@ class Excerpt:
 
     @property
     def partial(self) -> bool:
-        """True where the piece is less than the launch."""
+        """True if the excerpt is less than the launch."""
         return self.start_us > 0 or self.end_us < self.total_us - NEAR
 
 
 @frozen
 class _Piece:
-    """Spans and arrows of several scenes, numbered as one; ``core`` has the core of each span, ``cores`` those shown, in order."""
+    """Spans and arrows of several scenes, in one numbering; ``core`` is the core of each span, ``cores`` are the shown ones, in order."""
 
     spans: tuple[TimeSpan, ...]
     arrows: tuple[Arrow, ...]
@@ -92,11 +93,11 @@ class _Piece:
     tasks: tuple[CoreSpan, ...]
     cores: tuple[tuple[int, int], ...]
     complete: bool
-    begins: float  # us from the start of the launch
+    begins: float  # in us from the start of the launch
 
 
 def _bar(piece: _Piece, n: int, row: int, window: tuple[float, float], cause: Arrow | None) -> ExcerptBar:
-    """Return the bar of span *n*, as far as it lies in *window* (us), in *row*."""
+    """Return the bar of span *n* in *row*, clipped to *window* (us)."""
     span, (start, end) = piece.spans[n], window
     return ExcerptBar(
         row,
@@ -109,9 +110,10 @@ def _bar(piece: _Piece, n: int, row: int, window: tuple[float, float], cause: Ar
 
 
 def excerpt_of(launch: "Launch") -> Excerpt | None:
-    """Return the piece of *launch* that stands for it; None where it does nothing.
+    """Return the representative excerpt of *launch*; None if it does nothing.
 
-    It is the whole of some cores if that is short, else its middle: the first cores, and the one that ends last.
+    It is all of some cores if that is short, else the middle; the cores are the first ones, and the one that ends
+    last.
     """
     piece = _piece(launch)
     if piece is None:
@@ -142,11 +144,11 @@ def excerpt_of(launch: "Launch") -> Excerpt | None:
     )
 
 
-# -- which cores, and which part of their time -----------------------------------------------------
+# -- the choice of cores, and of a part of their time ----------------------------------------------
 
 
 def _slots(launch: "Launch") -> list[int]:
-    """Return the places of the board that are shown: of unions one, of Block tasks several; with the one that ends last."""
+    """Return the shown places of the board: one for unions, several for Block tasks; with the place that ends last."""
     ends: dict[int, float] = {}
     for span in launch.timeline:
         if max(span.busy_us) > 0 or span.end_us > span.start_us:
@@ -163,7 +165,7 @@ def _slots(launch: "Launch") -> list[int]:
 
 
 def _piece(launch: "Launch") -> _Piece | None:
-    """Describe the rows of the shown cores in the whole launch, as far as it is looked at."""
+    """Return the rows of the shown cores in the whole launch, up to the limit of spans."""
     scenes = list(launch.timeline.scenes(LOOKED_AT, frozenset(_slots(launch))))
     active = {
         (core.memory_core, core.cluster, core.core)
@@ -201,7 +203,7 @@ def _home(scene: Scene, span: TimeSpan) -> tuple[int, int]:
 
 
 def _window(piece: _Piece, last: float) -> tuple[float, float]:
-    """Return from when to when, in us from the start of the first task: everything from the start of the launch, or the middle."""
+    """Return the shown range, in us from the start of the first task: everything from the start of the launch, or the middle."""
     if len(piece.spans) <= WHOLE and piece.complete:
         return -piece.begins, last
     lead = [span for span, core in zip(piece.spans, piece.core, strict=True) if core == piece.cores[0]]
@@ -234,7 +236,7 @@ def _cause(piece: _Piece, arrow: Arrow | None) -> str:
 
 
 def _tip(piece: _Piece, n: int, arrow: Arrow | None) -> str:
-    """Write the words of a bar: the call and its line, what it moves or waits for, when, how long, and whose."""
+    """Return the tooltip of a bar: the call and its line, its data or its cause, its time, its duration, and its core."""
     span = piece.spans[n]
     lasting = span.end_us - span.start_us
     parts = [_call(span)]
@@ -269,7 +271,7 @@ def _named(core: CoreSpan) -> str:
 
 
 def _says(launch: "Launch", piece: _Piece, window: tuple[float, float] | None, total: float) -> str:
-    """Return which cores, and which part of the launch."""
+    """Return a phrase with the shown cores, and the shown part of the launch."""
     of = sum(core.active_us > 0 for core in launch.profile.cores if not core.memory_core)
     kinds = {(task.cluster, task.core): task.memory_core for task in piece.tasks}
     ipu = sum(not kinds[core] for core in piece.cores)

@@ -1,4 +1,4 @@
-"""The parts that all pages share: the style, the title, the answer in one line and its figures as cards; pages without charts, for which no extra is needed; and renderings of the terminal as HTML."""
+"""The parts that all pages share: style, title, the answer with its figures as cards; pages without charts, which need no extra; and terminal output as HTML."""
 
 import functools
 import io
@@ -17,7 +17,7 @@ GOOD, BAD = "good", "bad"
 
 @frozen
 class Card:
-    """A *figure* with its unit, *what* it is, and a *note* on it; *tone* is `GOOD`, `BAD` or empty."""
+    """A *figure* with its unit, *what* it measures, and a *note*; *tone* is `GOOD`, `BAD` or ""."""
 
     figure: str
     what: str
@@ -27,7 +27,7 @@ class Card:
 
 @frozen
 class PageHead:
-    """The top of a page: the *title*, the *answer* to the question of the verb in one line, and three to five figures."""
+    """The head of a page: the *title*, the *answer* to the verb's question in one line, and three to five figures."""
 
     title: str
     answer: str
@@ -54,12 +54,12 @@ def style() -> str:
 
 
 def folded(summary: str, inside: str, *, opened: bool = False) -> str:
-    """Return what a reader opens: *inside*, which is HTML, under the words of *summary*."""
+    """Return a foldable section: *inside*, which is HTML, under the heading *summary*."""
     return f'<details class="part"{" open" if opened else ""}><summary>{escape(summary)}</summary>\n{inside}\n</details>'
 
 
 def plain_page(head: PageHead, body: str) -> str:
-    """Return a whole page without charts: *head*, and below it *body*, which is HTML."""
+    """Return a complete page without charts: *head*, and below it *body*, which is HTML."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -77,17 +77,17 @@ def plain_page(head: PageHead, body: str) -> str:
 """
 
 
-WIDTH = 96  # characters of a line of what is neither a table nor a sentence
+WIDTH = 96  # characters of a line that is part of neither a table nor a sentence
 
 
 def view_html(view: RenderableType) -> str:
-    """Return *view* as HTML; what is neither a table nor text is drawn with characters, as in the terminal."""
+    """Return *view* as HTML; parts that are neither tables nor text are drawn with characters, as in the terminal."""
     return "\n".join(_parts(view))
 
 
 def text_of(view: RenderableType, width: int) -> str:
-    """Return *view* as lines of text, so many characters wide where they can be folded."""
-    # A file is as wide as it is: the width of the terminal that it is made in has no part in it.
+    """Return *view* as lines of text, wrapped to *width* characters where possible."""
+    # The terminal's width must not affect a file.
     console = Console(file=io.StringIO(), width=width, record=True, color_system=None)
     console.print(view, crop=False)
     return "\n".join(line.rstrip() for line in console.export_text().splitlines())

@@ -1,4 +1,4 @@
-"""Records as one self-contained HTML page: the verdict, tables, charts that can be zoomed; nothing is fetched."""
+"""Records as one self-contained HTML page: the verdict, tables, zoomable charts; it loads nothing else."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -59,9 +59,9 @@ def html_text(
     comparison: BaselineComparison | None = None,
     command: str = "",
 ) -> str:
-    """Return the page, with the *studies* of other boards and the comparison with a stored run, *comparison*.
+    """Return the page, with predictions for other boards, *studies*, and the *comparison* with a stored run.
 
-    *command* is what made it.  Raises `UsageError` where the extra mlusim[report] is not installed.
+    *command* is the command that made it.  Raises `UsageError` if the extra mlusim[report] is not installed.
     """
     contents = _contents(records)
     parts = {"wrong": "What went wrong"} if contents["wrong"] else {}
@@ -104,7 +104,8 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "spaces": [
             n
             for n in SPACES
-            # NRAM is always shown, because it is worth knowing that it is empty; other spaces only if they are used.
+            # NRAM is always shown, since it is of interest that it is unused; other spaces only if they are
+            # used.
             if n == SPACES[0] or any(n in r.memory and r.memory[n].high_water for r in records)
         ],
         "verdicts": verdicts(records),
@@ -130,13 +131,13 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
 
 
 MOST_DRAWN = (
-    12  # calls whose tasks, pipes and lines are on the page, which would weigh a megabyte with those of all
+    12  # calls whose tasks, pipes and lines are on the page; with those of all calls it would have megabytes
 )
 PIPES_AND_LINES = "its pipes and lines"
 
 
 def _drawn(records: Sequence[CallRecord]) -> set[int]:
-    """Return which of *records*, by position, are drawn: of each operator on each board the one that takes longest, then the others that do."""
+    """Return the positions in *records* of the calls to draw: the longest of each operator on each board, then other long ones."""
     times = [0.0 if record.efficiency is None else record.efficiency.hardware_time_us for record in records]
     longest = sorted(range(len(records)), key=lambda at: -times[at])
     first: dict[tuple[str, str], int] = {}
@@ -147,7 +148,7 @@ def _drawn(records: Sequence[CallRecord]) -> set[int]:
 
 @frozen
 class DearestCall:
-    """The head of the page: of the calls that miss their rule, or of all, the one that takes longest; its place, and what would help."""
+    """The head of the page: the longest of the calls that miss their rule, or of all; its most expensive line, and advice."""
 
     name: str
     words: str
@@ -191,8 +192,8 @@ def _dearest(records: Sequence[CallRecord]) -> DearestCall | None:
 
 
 def _next_commands(record: CallRecord) -> dict[str, str]:
-    """Return what to type to go on with the call of *record*, by what it shows; nothing of a call with arrays of its own."""
-    # A call with arrays of its own has no name by which another command would find it.
+    """Return commands for further analysis of the call of *record*, by their purpose; none for a call with the user's arrays."""
+    # A call with the user's arrays has no name for another command.
     if not record.case:
         return {}
     call = f"{record.operator} --case {record.case} --board {record.board}"
@@ -205,7 +206,7 @@ def _next_commands(record: CallRecord) -> dict[str, str]:
 
 
 def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: DearestCall | None) -> PageHead:
-    """Return the top of the page: how many calls are right and meet their rule, and the figures of the one that takes longest."""
+    """Return the head of the page: how many calls are right and meet their rule, and the figures of the longest one."""
     operators = len({record.operator for record in records})
     names = [board.name for board in boards]
     where = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
@@ -240,13 +241,13 @@ def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: Deare
 
 
 def _nram(record: CallRecord) -> float:
-    """Return the share of NRAM that a core declares at most."""
+    """Return the largest share of NRAM that a core declares."""
     used = record.memory.get(SPACES[0])
     return used.high_water / used.capacity if used is not None and used.capacity else 0.0
 
 
 def _set_by(records: Sequence[CallRecord]) -> dict[tuple[str, str], str]:
-    """Return, for each operator and board, what sets most of its time, as the launches say, with its share of it."""
+    """Return, for each operator and board, the pipe that sets most of its time, with its share of the time."""
     spent: dict[tuple[str, str], dict[str, float]] = {}
     for record in records:
         shares = spent.setdefault((record.operator, record.board), {})
@@ -264,14 +265,14 @@ def _most_of(spent: Mapping[str, float]) -> str:
 
 
 def _told_of(records: Sequence[CallRecord]) -> str:
-    """Return, of the calls of one operator, what stands beside its name."""
+    """Return the text beside the name of an operator with the calls *records*."""
     time_us = sum(launch.time_us for record in records for launch in record.launches)
     clean = sum(record.clean for record in records)
     return f"{counted(len(records), 'call')}, {time_us:,.1f} us, {clean:,} as expected"
 
 
 def _rules(records: Sequence[CallRecord]) -> list[tuple[list[str], AcceptanceVerdict]]:
-    """Return each rule's verdict with the operators that it is of."""
+    """Return each rule's verdict with the operators that have the rule."""
     names: dict[Rule, list[str]] = {}
     for record in records:
         operators = names.setdefault(record.rule, [])
@@ -281,7 +282,7 @@ def _rules(records: Sequence[CallRecord]) -> list[tuple[list[str], AcceptanceVer
 
 
 def _wrong(records: Sequence[CallRecord]) -> dict[str, list[str]]:
-    """Collect the problems, each sentence once, with the calls that it is of."""
+    """Return the problems, each sentence once, with its calls."""
     problems: dict[str, list[str]] = {}
     for record in records:
         who = f"{record.operator} {record.title} on {record.board}"
@@ -295,7 +296,7 @@ def _wrong(records: Sequence[CallRecord]) -> dict[str, list[str]]:
             where = f" ({finding['file']}:{finding['line']})" if finding.get("file") else ""
             told.append(f"{finding.get('id') or 'finding'}: {finding.get('message')}{where}")
         for sentence in filter(None, told):
-            # So that one mistake on several boards is one sentence with several calls.
+            # One mistake on several boards becomes one sentence with several calls.
             problems.setdefault(sentence.replace(record.board, "the board"), []).append(who)
     return problems
 
@@ -307,12 +308,12 @@ def _board_part(
     return BoardPart(board, calls, roofline(calls, board, colors), traffic(calls, directions), memory(calls))
 
 
-# -- calls that ran by several policies, side by side --------------------------------------------------
+# -- calls that ran under several policies, side by side -----------------------------------------------
 
 
 @frozen
 class PolicyRow:
-    """One call: hardware time in us and bytes of NRAM by policy, the quickest, and the slowest time over its time."""
+    """One call: hardware time in us and bytes of NRAM by policy, the fastest policy, and the slowest time divided by its time."""
 
     operator: str
     case: str
@@ -325,14 +326,14 @@ class PolicyRow:
 
 @frozen
 class Policies:
-    """The calls that ran by several policies, and the names of these."""
+    """The calls that ran under several policies, and the names of the policies."""
 
     names: tuple[str, ...]
     rows: tuple[PolicyRow, ...]
 
 
 def side_by_side(records: Sequence[CallRecord]) -> Policies | None:
-    """Return the calls of *records* by policy; None where no call ran by more than one."""
+    """Return the calls of *records* by policy; None if no call ran under more than one."""
     calls: dict[tuple[str, str, str], list[CallRecord]] = {}
     for record in records:
         calls.setdefault((record.operator, record.case or "own arrays", record.board), []).append(record)

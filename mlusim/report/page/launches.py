@@ -1,4 +1,4 @@
-"""Launches as one self-contained HTML page: verdict, pipes, traffic, memory, and the source with its heat."""
+"""Launches as one self-contained HTML page: verdict, pipes, traffic, memory, and the source with the time of each line."""
 
 import functools
 import math
@@ -23,12 +23,12 @@ from mlusim.report.whatif import WhatIfStudy
 from mlusim.time.lines import Line
 from mlusim.time.timing import PIPES
 
-MOST_PARTS = 20  # launches that have a part of the page each; all are in its table
+MOST_PARTS = 20  # launches with a part of the page each; the table has all launches
 
 
 @frozen
 class LaunchPart:
-    """The part of the page about launch *number*; it has the kernel, the lines and the excerpt of a launch's record."""
+    """The part of the page about launch *number*; its kernel, lines and excerpt have the same names as in a launch's record."""
 
     number: int
     kernel: str
@@ -45,7 +45,7 @@ class LaunchPart:
 
 
 def write_page(path: str, launches: Sequence[Launch], **more: Any) -> None:
-    """Write *launches* to *path* as one HTML page; *more* is what `page_text` takes besides."""
+    """Write *launches* to *path* as one HTML page; *more* are other arguments of `page_text`."""
     write_text(str(path), page_text(launches, **more), keep=True)
 
 
@@ -57,11 +57,11 @@ def page_text(
     command: str = "",
     ended: str = "",
 ) -> str:
-    """Return the page of *launches*, with a *study* of other boards and the comparison with a stored run, where there are any.
+    """Return the page of *launches*, with predictions for other boards, *study*, and the *comparison* with a stored run.
 
-    *ended* says how the program ended that made them, where that was not well.
+    *ended* is a sentence about the program's end if it failed.
 
-    Raises `UsageError` where the extra mlusim[report] is not installed.
+    Raises `UsageError` if the extra mlusim[report] is not installed.
     """
     boards = list(dict.fromkeys(launch.board for launch in launches))
     totals = {name: sum(one.time_us for one in launches if one.board == name) for name in boards}
@@ -91,7 +91,7 @@ def page_text(
 def _head(
     program: str | None, launches: Sequence[Launch], totals: Mapping[str, float], complaints: str, ended: str
 ) -> PageHead:
-    """Return the top of the page: how long it takes and why, and the figures of the launch that takes most of the time."""
+    """Return the head of the page: the total time and its cause, and the figures of the launch with most of the time."""
     kernels = ", ".join(dict.fromkeys(launch.kernel for launch in launches))
     why = _headline(launches, totals)
     answer = f"{_verdict(launches, totals)}{complaints}{f'. {why}' if why else ''}"
@@ -108,11 +108,11 @@ def _head(
 
 
 def _cards(launch: Launch, launches: Sequence[Launch]) -> list[Card]:
-    """Return the figures of *launch*, that which takes longest of *launches*."""
+    """Return the figures of *launch*, the longest one of *launches*."""
     about, (low, high) = figures(launch), launch.time_band
     pipe = max(about.busy, key=lambda name: about.busy[name])
     most = advice(launch)
-    # Of several launches the sum is in the answer; what is told here is of one.
+    # The answer has the sum of several launches; the cards are about one.
     which = f"of {launch.kernel}, the longest launch" if len(launches) > 1 else "predicted time"
     reached = next(iter(achieved([launch])), None)
     return [
@@ -129,7 +129,7 @@ def _cards(launch: Launch, launches: Sequence[Launch]) -> list[Card]:
 
 
 def _complaints(findings: int, comparison: BaselineComparison | None) -> str:
-    """Return what the verdict says of *findings*, as many as there are, and of a comparison that did not pass."""
+    """Return the part of the verdict about the number of *findings*, and about a comparison that did not pass."""
     slower = (
         ""
         if comparison is None or comparison.passed
@@ -139,20 +139,20 @@ def _complaints(findings: int, comparison: BaselineComparison | None) -> str:
 
 
 def _timeline_of_queues(launches: Sequence[Launch]) -> dict[str, str]:
-    """Return the picture of several launches, of which all were timed."""
+    """Return the picture of several launches if all were timed."""
     # A launch that was not timed has no place on the common axis.
     shown = len(launches) > 1 and all(launch.tasks for launch in launches)
     return {"queues": queues(launches) if shown else ""}
 
 
 def _share(totals: Mapping[str, float], launch: Launch) -> str:
-    """Return the part of its board's time that a launch takes."""
+    """Return the share of its board's time that a launch takes."""
     total = totals[launch.board]
     return percent(launch.time_us / total) if total > 0 else "-"
 
 
 def _verdict(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
-    """Return how many launches there are and how long they take; times of several boards are not added up."""
+    """Return the number of launches and their total time; times of several boards are not added."""
     if len(totals) < 2:
         head = f"{counted(len(launches), 'launch', 'launches')}, {sum(totals.values()):,.2f} us"
         side, end = end_of_queues(launches) if all(launch.tasks for launch in launches) else (1, 0.0)
@@ -171,23 +171,23 @@ def _verdict(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
 
 
 def _time(launch: Launch) -> float:
-    """Return the predicted time, 0 of a launch that was not timed."""
+    """Return the predicted time, 0 for a launch that was not timed."""
     return 0.0 if math.isnan(launch.time_us) else launch.time_us
 
 
 def _shown(launches: Sequence[Launch]) -> list[tuple[int, Launch]]:
-    """Return the launches that have a part of the page, with their numbers: of equal ones the first, the dearest on top."""
+    """Return the launches with a part of the page, with their numbers: the first of equal ones, the most expensive on top."""
     first: dict[tuple[object, ...], tuple[int, Launch]] = {}
     for number, launch in enumerate(launches, 1):
         same = launch.kernel, launch.board, launch.dim, launch.kind, launch.time_us
-        # A launch with findings is shown in any case: its findings are its own.
+        # Launches with findings are all shown, since each has its own.
         first.setdefault((*same, number) if launch.findings else same, (number, launch))
     return sorted(first.values(), key=lambda one: -_time(one[1]))[:MOST_PARTS]
 
 
 @frozen
 class Dearest:
-    """The head of the page: the launch that takes most of the time, its place in the source, and what would help there."""
+    """The head of the page: the launch with most of the time, its most expensive line, and advice."""
 
     launch: Launch
     words: str
@@ -197,7 +197,7 @@ class Dearest:
 
 def _dearest(launches: Sequence[Launch]) -> Dearest | None:
     launch = max(launches, key=_time, default=None)
-    # A launch without tasks has no time to name.
+    # A launch without tasks has no time.
     if launch is None or not launch.tasks:
         return None
     low, high = launch.time_band
@@ -206,7 +206,7 @@ def _dearest(launches: Sequence[Launch]) -> Dearest | None:
 
 
 def _headline(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
-    """Return the cause that sets the time of the longest launch, and the share that its kernel takes of its board's time."""
+    """Return the cause of the time of the longest launch, and its kernel's share of its board's time."""
     dearest = max(launches, key=_time, default=None)
     told = bottleneck(dearest) if dearest is not None else ""
     if dearest is None or not told or len(launches) == 1:

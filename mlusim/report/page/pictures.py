@@ -1,4 +1,4 @@
-"""The pictures of the HTML report: roofline, bytes by direction, NRAM, tasks on their cores, what was declared on the chip."""
+"""The pictures of HTML reports: roofline, bytes by direction, NRAM, tasks on their cores, on-chip declarations."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +16,12 @@ from mlusim.report.page.charts import COLORS, PLAIN, SMALL, Axis, Picture, bars,
 from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.time.timing import PIPES, TaskSpan, launch_us
 
-SERIES = 8  # colours c0 to c7; whatever comes after is grey
+SERIES = 8  # colours c0 to c7; later series are grey
 _LABELS, _BARS, _ROW, _TOP = 250.0, 560.0, 18.0, 24.0
 
 
 def color(position: int) -> str:
-    """Return the colour, and the class, of the series at *position*."""
+    """Return the colour class of the series at *position*."""
     return f"c{position}" if position < SERIES else "other"
 
 
@@ -29,9 +29,9 @@ def color(position: int) -> str:
 
 
 def roofline(records: Sequence[CallRecord], board: Board, colors: Mapping[str, str]) -> str:
-    """Draw operations per second over operations per byte, both theory; log scales; *colors* by operator.
+    """Draw operations per second over operations per byte, both in theory, on log scales; *colors* by operator.
 
-    Calls without operations have no place in it.
+    Calls without operations are left out.
     """
     shown = [
         r
@@ -55,7 +55,7 @@ def roofline(records: Sequence[CallRecord], board: Board, colors: Mapping[str, s
 
 
 class _Roofline:
-    """Axes of powers of ten that hold the calls and the bend of the roof."""
+    """Axes with powers of ten that contain the calls and the bend of the roof."""
 
     left, top, width, height = 52.0, 12.0, 396.0, 278.0
 
@@ -92,7 +92,7 @@ class _Roofline:
         first = max(low_x, low_y - bandwidth)
         x, y = [first, bend, high_x], [first + bandwidth, math.log10(force), math.log10(force)]
         line(self._axes, x, y, "soft", linewidth=1.6, zorder=1)
-        above = dtype == "half"  # the roofs lie close; their labels go to either side
+        above = dtype == "half"  # the roofs are close together, so that their labels are on opposite sides
         at = y[-1] + (5 if above else -5) * (high_y - low_y) / self.height
         text, up = f"{dtype} {count(force)} ops/s", "bottom" if above else "top"
         words(self._axes, high_x - 4 * (high_x - low_x) / self.width, at, text, across="right", up=up)
@@ -136,7 +136,7 @@ def _point_tip(record: CallRecord) -> str:
 
 
 def traffic(records: Sequence[CallRecord], directions: Sequence[str]) -> str:
-    """Draw the bytes that left or reached the chip in each call, by direction, in multiples of the theory bytes."""
+    """Draw the off-chip bytes of each call, by direction, in multiples of the theory bytes."""
     shown = [r for r in records if r.efficiency is not None and r.efficiency.theory_ios > 0]
     most = max([1.0, *(_multiple(r, r.io_bytes) for r in shown)])
     unit = _BARS / most
@@ -155,18 +155,18 @@ def traffic(records: Sequence[CallRecord], directions: Sequence[str]) -> str:
                     shape, f"{record.operator} {record.case}: {name} {nbytes:,} {plural(nbytes, 'byte')}"
                 )
                 x += width
-        crossed = _LABELS + unit - 60 < x < _LABELS + unit  # the line at 1x would run through the number
+        crossed = _LABELS + unit - 60 < x < _LABELS + unit  # the line at 1x would cross the number
         words(axes, (_LABELS + unit if crossed else x) + 5, y + 6.5, size(record.io_bytes))
     return picture.render()
 
 
 def off_chip_directions(records: Sequence[CallRecord]) -> list[str]:
-    """Return the directions that carry bytes off the chip and on, in the order of the first use."""
+    """Return the off-chip directions, in the order of their first use."""
     return list(dict.fromkeys(name for record in records for name in record.off_chip))
 
 
 def memory(records: Sequence[CallRecord]) -> str:
-    """Return the most NRAM that a core declared in each call, as a share of what a kernel may use."""
+    """Draw the largest NRAM declaration of a core in each call, as a share of the usable NRAM."""
     shown = [record for record in records if record.launches]
     marks = [(_BARS * n / 4, f"{25 * n}%", False) for n in range(5)]
     picture, axes, rows = _bar_picture("NRAM used", shown, marks)
@@ -189,9 +189,9 @@ def _multiple(record: CallRecord, nbytes: int) -> float:
 def _bar_picture(
     title: str, records: Sequence[CallRecord], marks: Sequence[tuple[float, str, bool]]
 ) -> tuple[Picture, Any, list[tuple[CallRecord, float]]]:
-    """Return a picture with a labelled row for each record under its operator's name, its axes, and where the rows are.
+    """Return a picture with a labelled row for each record under its operator's name, its axes, and the positions of the rows.
 
-    *marks* are lines of the axis: place, label, whether it is the one to compare with.
+    *marks* are lines of the axis: position, label, and whether it is the reference line.
     """
     heads = len({record.operator for record in records})
     bottom = _TOP + (len(records) + heads) * _ROW
@@ -214,17 +214,17 @@ def _bar_picture(
     return picture, axes, rows
 
 
-# -- tasks: which core runs what, when, and which pipe keeps it busy -------------------------------
+# -- tasks: which core runs which task, when, and its busiest pipe ----------------------------------
 
 IO = PIPES.index("IO-DMA")
 _NAMES, _TIMES, _UNDER_AXIS = 70.0, 820.0, 22.0
-_TOLD = 300  # bars that each have words of their own
-_FINEST = 0.5  # tasks closer than this, in units of the picture, become one
+_TOLD = 300  # bars with individual tooltips
+_FINEST = 0.5  # tasks closer than this, in units of the picture, are merged
 
 
 @frozen
 class Ran:
-    """A launch as the picture takes it; a launch's record will do as well."""
+    """The data of a launch that the picture needs; a launch's record has the same."""
 
     kernel: str
     kind: str
@@ -235,7 +235,7 @@ class Ran:
 
 @frozen
 class _Bar:
-    """A task, or several of one core, on the time axis in us."""
+    """A task, or several tasks of one core, on the time axis in us."""
 
     core: int
     start: float
@@ -245,9 +245,9 @@ class _Bar:
 
 
 def timeline(title: str, launches: Sequence[Ran | LaunchRecord], board: Board) -> str:
-    """Draw one row a core, one bar a task, the launches one after the other; colour: the pipe that is busiest.
+    """Draw one row per core and one bar per task, the launches one after the other; the colour is that of the busiest pipe.
 
-    Where the bandwidth that all cores share sets the launch's time, the IO-DMA is what keeps them busy.
+    If the bandwidth that all cores share sets the launch's time, the IO-DMA keeps them busy.
     """
     total = sum(launch.time_us for launch in launches)
     every = sorted(_bars(launches, board), key=lambda bar: (bar.core, bar.start))
@@ -268,7 +268,7 @@ def timeline(title: str, launches: Sequence[Ran | LaunchRecord], board: Board) -
 
 
 def queues(launches: Sequence[Launch]) -> str:
-    """Draw one row a queue, one bar a launch, in the colour of the pipe that sets its time."""
+    """Draw one row per queue and one bar per launch, in the colour of the pipe that sets its time."""
     names, every = _queues(launches)
     end = max((bar.end for bar in every), default=0.0) or 1.0
     height, bottom = 18.0, 18.0 * len(names)
@@ -284,13 +284,13 @@ def queues(launches: Sequence[Launch]) -> str:
 
 
 def end_of_queues(launches: Sequence[Launch]) -> tuple[int, float]:
-    """Return how many queues *launches* of one board are in, and the time in us at which the last of them ends."""
+    """Return the number of queues with *launches* of one board, and the time in us at which the last of them ends."""
     names, every = _queues(launches)
     return len(names), max((bar.end for bar in every), default=0.0)
 
 
 def _queues(launches: Sequence[Launch]) -> tuple[list[str], list[_Bar]]:
-    """Return the names of the queues of *launches*, and a bar for each launch; those in none follow each other on a board."""
+    """Return the names of the queues of *launches*, and a bar for each launch; those without a queue follow each other on their board."""
     rows: dict[tuple[str, int | None], int] = {}
     made, clocks = [], dict.fromkeys((launch.board for launch in launches), 0.0)
     for number, launch in enumerate(launches, 1):
@@ -311,7 +311,7 @@ def _queues(launches: Sequence[Launch]) -> tuple[list[str], list[_Bar]]:
 
 
 def _draw(picture: Picture, axes: object, shown: list[_Bar], height: float, unit: float) -> None:
-    """Draw each bar with its own label, or, if there are very many, the bars of each pipe as one."""
+    """Draw each bar with its own tooltip, or, if there are very many, the bars of each pipe as one shape."""
     if len(shown) <= _TOLD:
         groups = [(bar.label, bar.pipe, [bar]) for bar in shown]
     else:
@@ -340,7 +340,7 @@ def _bars(launches: Sequence[Ran | LaunchRecord], board: Board) -> Iterator[_Bar
 
 
 def _stretch(launch: Ran | LaunchRecord, cost: float) -> float:
-    """Return the factor that stretches the spans when all cores wait for the bandwidth that they share; *cost*: of the launch, in us."""
+    """Return the factor that stretches the spans if all cores wait for the shared bandwidth; *cost* is the launch's start in us."""
     last = max((span.end_us for span in launch.spans), default=0.0)
     return max(1.0, (launch.time_us - cost) / last) if last > 0 else 1.0
 
@@ -356,7 +356,7 @@ def _placed(launch: Ran | LaunchRecord, board: Board) -> Iterator[tuple[int, Tas
 
 
 def _merged(bars: list[_Bar], unit: float) -> Iterator[_Bar]:
-    """Yield the bars, with neighbours that no eye could tell apart made one."""
+    """Yield the bars, with neighbours that look like one merged."""
     held: _Bar | None = None
     for bar in bars:
         near = held is not None and (bar.core, bar.pipe) == (held.core, held.pipe)
@@ -370,11 +370,11 @@ def _merged(bars: list[_Bar], unit: float) -> Iterator[_Bar]:
         yield held
 
 
-# -- what a launch declared on the chip -------------------------------------------------------------
+# -- the on-chip declarations of a launch -----------------------------------------------------------
 
 
 def layouts_of_launch(launch: Launch) -> list[Layout]:
-    """Return a layout of each memory in which the first task to end declared something."""
+    """Return a layout of each memory with declarations of the first task that ended."""
     return [
         layout_of_regions(
             launch.kernel,
@@ -389,6 +389,6 @@ def layouts_of_launch(launch: Launch) -> list[Layout]:
 
 
 def memories_of(launch: Launch) -> str:
-    """Return the maps as one SVG picture, empty where nothing was declared."""
+    """Return the maps as one SVG picture, "" if nothing was declared."""
     layouts = layouts_of_launch(launch)
     return memories_svg(layouts) if layouts else ""

@@ -1,7 +1,7 @@
-"""The chart of an excerpt: a row for each core and track, bars where it works, hollow ones where the core waits, arrows.
+"""The chart of an excerpt: a row for each core and track, filled bars for work, hollow ones for waits, arrows.
 
-It is SVG text that needs nothing, in the colours of the page that holds it (`--ink`, `--soft`, `--line`, `--card`,
-`--c0` to `--c5`).  A pipe has one colour everywhere; a wait has that of what it is for.
+It is self-contained SVG text, in the colours of the page that contains it (`--ink`, `--soft`, `--line`, `--card`,
+`--c0` to `--c5`).  A pipe has one colour everywhere; a wait has the colour of its cause.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,18 +17,18 @@ LOOKS: Mapping[str, str] = {pipe: f"c{n}" for n, pipe in enumerate(PIPES)} | {
     OTHERS: "ink",
     "": "other",
 }
-"""The page's colour of each track, and of a wait for it."""
+"""The page's colour of each track, and of waits for it."""
 
 ROW, GAP, LEFT, WIDTH, TOP = 16.0, 7.0, 200.0, 780.0, 24.0
 RIGHT, FOOT = 20.0, 6.0
-_CHARACTER = 6.0  # units of a character of a label, at most
+_CHARACTER = 6.0  # units of a label's character, at most
 _LEAST = 0.7  # units of the narrowest bar
-_SEEN = 3.0  # units of a wait from which on its arrow is drawn
+_SEEN = 3.0  # units from which on a wait has an arrow
 _WORK, _WAITING = 0.8, 0.5  # heights of bars, as shares of a row
 
 
 def legend(excerpt: Excerpt) -> list[tuple[str, str, str]]:
-    """Return the legend of the chart: kind of mark (work, wait, arrow, dashed), colour, words; only for marks that it has."""
+    """Return the legend of the chart: kind of mark (work, wait, arrow, dashed), colour, words; only for marks that the chart has."""
     tracks = dict.fromkeys(track for _, track in excerpt.rows if track != WAIT)
     causes = dict.fromkeys(bar.cause for bar in excerpt.bars if bar.where == WAIT)
     made = [("work", LOOKS[track], track) for track in tracks]
@@ -53,7 +53,7 @@ MARKS: Mapping[str, str] = {
 
 
 def legend_html(excerpt: Excerpt) -> str:
-    """Render `legend` as HTML for the page."""
+    """Return `legend` as HTML for the page."""
     made = []
     for kind, look, told in legend(excerpt):
         width = 22 if kind in ("arrow", "dashed") else 11
@@ -74,11 +74,11 @@ _ALONE: Mapping[str, str] = {
     "line": "rgba(128, 128, 128, .35)", "track": "rgba(128, 128, 128, .15)", "other": "#8a8984",
     "c0": "#2f6fe0", "c1": "#26a590", "c2": "#c87a15", "c3": "#8e59e2", "c4": "#c8453c", "c5": "#a9587a",
 }  # fmt: skip
-"""Colours for where no page sets them: the notebook's own for words, others that do on light and on dark."""
+"""Colours for use without a page: the notebook's own for words, others that suit light and dark."""
 
 
 def chart_html(excerpt: Excerpt) -> str:
-    """Return the chart with its headline and its legend, as HTML that stands alone in a notebook, light or dark."""
+    """Return the chart with its headline and its legend, as self-contained HTML for a notebook, light or dark."""
     colors = ";".join(f"--{name}:{value}" for name, value in _ALONE.items())
     font = "font:12px system-ui,-apple-system,'Segoe UI',sans-serif"
     picture = pipe_picture(excerpt).replace("<svg ", '<svg style="display:block;width:100%;height:auto" ', 1)
@@ -94,7 +94,7 @@ def chart_html(excerpt: Excerpt) -> str:
 
 
 def pipe_picture(excerpt: Excerpt) -> str:
-    """Return the chart as one SVG element; each bar has words for the pointer."""
+    """Return the chart as one SVG element; each bar has a tooltip."""
     tops, height = _tops(excerpt.rows)
     whole = TOP + height + FOOT + (16 if excerpt.partial else 0)
     axis = Axis(excerpt.start_us, excerpt.end_us, WIDTH)
@@ -118,7 +118,7 @@ def pipe_picture(excerpt: Excerpt) -> str:
 
 
 def _tops(rows: Sequence[tuple[str, str]]) -> tuple[list[float], float]:
-    """Return the top of each row, with a gap between cores, and the height of all."""
+    """Return the top of each row, with a gap between cores, and the total height."""
     tops, y = [], 0.0
     for n, (core, _) in enumerate(rows):
         y += GAP if n and rows[n - 1][0] != core else 0.0
@@ -128,7 +128,7 @@ def _tops(rows: Sequence[tuple[str, str]]) -> tuple[list[float], float]:
 
 
 def _frame(axis: Axis, height: float) -> str:
-    """Return the lines and labels of the axis, and where it ends."""
+    """Return the lines and labels of the axis, and its end."""
     made = []
     for at, words in axis.ticks():
         x = LEFT + axis.at(at)
@@ -140,7 +140,7 @@ def _frame(axis: Axis, height: float) -> str:
 
 
 def _starting(excerpt: Excerpt, axis: Axis, height: float) -> list[str]:
-    """Return the shapes for the time before the first task begins, if the piece includes it."""
+    """Return the shapes for the time before the first task begins, if the excerpt includes it."""
     if excerpt.start_us >= excerpt.begins_us:
         return []
     width = axis.units(min(excerpt.begins_us, excerpt.end_us) - excerpt.start_us)
@@ -188,7 +188,7 @@ def _look(bar: ExcerptBar) -> str:
 
 
 def _arrow(begin: tuple[float, float], end: tuple[float, float], *, dashed: bool) -> str:
-    """Return a line from *begin* to *end* with a head that touches *end*."""
+    """Return a line from *begin* to *end* with a head at *end*."""
     (x, y), (u, v) = begin, end
     length = max(((u - x) ** 2 + (v - y) ** 2) ** 0.5, 1e-9)
     dx, dy = (u - x) / length, (v - y) / length
@@ -209,7 +209,7 @@ def _arrow(begin: tuple[float, float], end: tuple[float, float], *, dashed: bool
 
 
 def _strip(excerpt: Excerpt, y: float) -> list[str]:
-    """Draw the place of the piece in the launch: a thin bar for all of it."""
+    """Draw the range of the excerpt in the launch: a thin bar for the launch."""
     unit = WIDTH / excerpt.total_us
     left, width = unit * excerpt.start_us, max(unit * (excerpt.end_us - excerpt.start_us), 2.0)
     return [

@@ -1,4 +1,4 @@
-"""The parts that every page shares: the template engine with the words of reports, and the facts of when and how it was made."""
+"""The parts that every page shares: the template engine with the text functions of reports, and the facts about a page's origin."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -20,11 +20,11 @@ from mlusim.report.tables import source_lines, verdict
 from mlusim.report.whatif import beyond, notes
 from mlusim.time.lines import Line
 
-# -- the source of kernels with the time of each line, which the page shows beside each call -----------
+# -- the source of kernels with the time of each line, which the page shows with each call -------------
 
-AROUND = 2  # lines without time that are shown around those with
-WORTH = 0.1  # share of a call's time: launches that take less have no listing and no picture
-LEAST = 0.0005  # shares below have no colour
+AROUND = 2  # lines without time that are shown around those with time
+WORTH = 0.1  # share of a call's time: launches with less have no listing and no picture
+LEAST = 0.0005  # lines with a smaller share have no colour
 
 
 @frozen
@@ -42,20 +42,20 @@ class HeatLine:
 
 @frozen
 class Listing:
-    """A file: runs of lines, between which others are left out."""
+    """A file as runs of lines; other lines are left out."""
 
     file: str
     runs: tuple[tuple[HeatLine, ...], ...]
 
 
 def worth_showing(record: CallRecord) -> tuple[LaunchRecord, ...]:
-    """Return the launches of *record* that kept their instructions and take a tenth of its time or more."""
+    """Return the launches of *record* with recorded instructions that take a tenth of its time or more."""
     total = sum(launch.time_us for launch in record.launches)
     return tuple(launch for launch in record.launches if launch.lines and launch.time_us >= WORTH * total)
 
 
 def listings(launch: LaunchRecord | Launch) -> list[Listing]:
-    """Return the files of *launch*'s lines, with the time of each line; what no line is of comes last."""
+    """Return the files of *launch*'s lines, with the time of each line; time outside of lines comes last."""
     total = sum(line.time_us for line in launch.lines) or 1.0
     most = max((line.time_us for line in launch.lines), default=0.0) or 1.0
     made = []
@@ -73,7 +73,7 @@ def listings(launch: LaunchRecord | Launch) -> list[Listing]:
 
 
 def _runs(numbers: Sequence[int], last: int) -> Iterator[range]:
-    """Yield the ranges of lines around *numbers*, joined where they touch."""
+    """Yield the ranges of lines around *numbers*, merged if they touch."""
     begin = end = 0
     for number in numbers:
         low, high = max(1, number - AROUND), max(number, min(last, number + AROUND))
@@ -121,12 +121,12 @@ _FILTERS: Mapping[str, Any] = {
 
 
 def rendered(template: str, version: str, **contents: object) -> str:
-    """Return the page that *template* makes of *contents*.
+    """Return the page that *template* makes from *contents*.
 
-    Raises `UsageError` where the extra mlusim[report] is not installed.
+    Raises `UsageError` if the extra mlusim[report] is not installed.
     """
     try:
-        import matplotlib as mpl  # noqa: PLC0415, F401 - an extra, with which pictures are drawn
+        import matplotlib as mpl  # noqa: PLC0415, F401 - an extra, which draws pictures
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise missing_packages("the HTML report", "report", error.name or "") from None
@@ -143,12 +143,12 @@ def rendered(template: str, version: str, **contents: object) -> str:
 
 
 def _worth_showing(shown: Any) -> Iterable[Any]:
-    """Return the launches of a record that have lines worth a picture; given a launch, return it if it has lines."""
+    """Return the launches of a record with lines worth a picture; a launch itself is returned if it has lines."""
     return worth_showing(shown) if hasattr(shown, "launches") else [shown] if shown.lines else []
 
 
 def made(version: str, command: str, boards: Iterable[str]) -> dict[str, str]:
-    """Return when, by which version, by which command and for which boards a page was made."""
+    """Return the date, the version, the command and the boards of a page."""
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "by": f"mlusim {version}",
