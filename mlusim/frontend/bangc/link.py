@@ -221,20 +221,21 @@ def _declare(plan: LinkPlan, part: FilePart) -> None:
         part.declarations[variable.symbol] = compile(tree, variable.span.file, "exec")
 
 
-# The memory that a kernel and the functions below it declare: on the chip, against what an architecture has.
+# The on-chip memory that a kernel and the functions it reaches declare, compared with what an architecture
+# has.
 
 SPACES = ("NRAM", "WRAM", "SRAM")
 
 
 @frozen
 class DeclaredMemory:
-    """The memory that a kernel declares: ``nbytes`` of each on-chip space, and ``largest``, the words for the variable that takes most."""
+    """On-chip memory declared by a kernel: ``nbytes`` by space; ``largest`` describes the largest variable in each space."""
 
     nbytes: dict[str, int]
     largest: dict[str, str]
 
     def too_large(self, name: str, arch: Arch) -> Iterator[str]:
-        """Return a sentence for each space of which the kernel *name* declares more than *arch* has, which the vendor's compiler refuses."""
+        """Yield a sentence for each space in which the kernel *name* declares more than *arch* has; the vendor's compiler refuses that."""
         for space, limit in arch.limits(compiled=True).items():
             have = self.nbytes[space]
             if have > limit:
@@ -245,7 +246,7 @@ class DeclaredMemory:
 
 
 def declared_memory(plan: LinkPlan) -> DeclaredMemory:
-    """Return what *plan* declares of each on-chip space."""
+    """Return the on-chip memory that *plan* declares, by space."""
     nbytes = dict.fromkeys(SPACES, 0)
     most: dict[str, tuple[int, str]] = {}
     for space, name, size, span in _variables(plan):
@@ -256,7 +257,7 @@ def declared_memory(plan: LinkPlan) -> DeclaredMemory:
 
 
 def _variables(plan: LinkPlan) -> Iterator[tuple[str, str, int, ir.Span]]:
-    """Yield the space, name, bytes and place of each on-chip variable, of the files and of the functions that are reached."""
+    """Yield the space, name, size and location of each on-chip variable in the reached files and functions."""
     for part in plan.parts:
         for symbol in part.symbols:
             variable = part.file.form.globals[symbol]
@@ -268,28 +269,29 @@ def _variables(plan: LinkPlan) -> Iterator[tuple[str, str, int, ir.Span]]:
                     yield local.space.upper(), local.source_name, local.type.size, local.span
 
 
-# The stack of a kernel: which local variables of its functions are alive at once when they take the most bytes.
+# The stack of a kernel: the local variables of its functions that are alive together at the peak of stack
+# use.
 
-# Bytes up to which a record, or an array of what is not a number, takes nothing of the stack [I].
+# Records, and arrays of anything but numbers, up to this many bytes use no stack [I].
 IN_REGISTERS = 256
 
-Frame = tuple[int, tuple[StackVariable, ...]]  # bytes, and whose they are
+Frame = tuple[int, tuple[StackVariable, ...]]  # number of bytes, and the variables that have them
 
 
 class StackFrames:
-    """The frames of the functions called by their symbols; a call inside itself counts once, a call by address not."""
+    """The stack frames of functions by symbol; a recursive call counts once, a call through a pointer not at all."""
 
     def __init__(self, functions: Mapping[str, ir.Function]) -> None:
         self._functions = functions
         self._frames: dict[str, Frame] = {}
 
     def most(self, symbol: str) -> Frame:
-        """Return the variables of the function *symbol*, and of those that it calls, that are alive where they take most."""
+        """Return the variables of the function *symbol* and its callees that are alive at the peak of its stack use."""
         function = self._functions.get(symbol)
         if function is None:
             return 0, ()
         if symbol not in self._frames:
-            self._frames[symbol] = 0, ()  # what a call inside itself adds
+            self._frames[symbol] = 0, ()  # the contribution of a recursive call
             parameters = tuple(_stack_variables(function.parameters, function))
             self._frames[symbol] = self._peak(
                 function.body, (sum(v.nbytes for v in parameters), parameters), function
@@ -297,7 +299,7 @@ class StackFrames:
         return self._frames[symbol]
 
     def _peak(self, node: Any, live: Frame, function: ir.Function) -> Frame:
-        """Return the most that is alive in *node*, if *live* is alive before it."""
+        """Return the variables alive at the peak within *node*, if *live* is alive before it."""
         best = live
         if node.__class__ is tuple:
             for part in node:

@@ -1,4 +1,4 @@
-"""A file made into intermediate form: parsed and lowered, here and now."""
+"""Translates a file in this process: parses and lowers it."""
 
 import sys
 import threading
@@ -18,15 +18,16 @@ from mlusim.frontend.bangc.parse.unit import ParsedFile, parsed
 
 
 def prepare(boards: Sequence[Board], standard: str) -> None:
-    """Have the headers for *boards* in a *standard* of C++ ready, which a child process would make and forget."""
+    """Precompile the headers for *boards* and *standard* of C++ in this process, since a child process would lose them."""
     for board in boards:
         headers(library(), board, standard)
 
 
 def made(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
-    """Return a file parsed and lowered here and now.
+    """Parse and lower a file in this process.
 
-    Raises as `parsed` does, and `SourceError` where every kernel, or in a file without one every function, has an error.
+    Raises like `parsed`, and `SourceError` if all kernels (in a file without kernels: all functions) have an
+    error.
     """
     with kept_interrupts(), parsed(path, options, requests) as unit:
         templates = tuple(Template(d.name, "global" in d.annotations) for d in unit.templates)
@@ -35,12 +36,10 @@ def made(path: str, options: Options, requests: Sequence[str] = ()) -> Translate
 
 
 def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[str]) -> ir.TranslationUnit:
-    """Lower *unit*; where it lacks methods of templates that are called, parse again with functions that name them."""
+    """Lower *unit*; if called template methods are missing, parse again with added functions that name them."""
     form, hidden = lower(unit)
     defined = [f for f in form.functions.values() if not f.external]
-    wanted = [
-        f for f in defined if f.kind == "kernel"
-    ] or defined  # a file of host functions alone has no kernel
+    wanted = [f for f in defined if f.kind == "kernel"] or defined  # a file with host functions only
     if (
         unit.broken
         and not options.vouched
@@ -53,19 +52,19 @@ def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[s
         try:
             with parsed(path, options, (*requests, *names)) as again:
                 form, hidden = lower(again)
-        except SourceError:  # a class that has no name outside its function
+        except SourceError:  # a class without a name outside its function
             break
     return form
 
 
 @contextmanager
 def kept_interrupts() -> Iterator[None]:
-    """Raise at the end of the block an interrupt that a callback from C has dropped inside of it.
+    """At the end of the block, raise a KeyboardInterrupt that was dropped inside a callback from C.
 
-    What Python raises in such a callback goes to `sys.unraisablehook`, which writes it, and C goes on.
+    An exception in such a callback goes to `sys.unraisablehook`, which prints it, and the C code continues.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread is interrupted
+        yield  # only the main thread receives interrupts
         return
     before, dropped = sys.unraisablehook, list[KeyboardInterrupt]()
 
@@ -80,5 +79,5 @@ def kept_interrupts() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = before
-        if dropped:  # even where the block raises for what its callback left out
+        if dropped:  # even if the block raises because of the aborted callback
             raise dropped[0]

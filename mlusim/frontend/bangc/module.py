@@ -1,4 +1,4 @@
-"""A loaded module: BANG C files, translated and linked, and their kernels, which a device launches."""
+"""A loaded module: translated and linked BANG C files, and their kernels, which a device launches."""
 
 import importlib
 import inspect
@@ -44,14 +44,15 @@ else:
     (c_scope,) = lazy("mlusim.frontend.bangc.c_scope")
 
 
-# A function of the sources as a kernel: ``mlu`` and its parameters, its name, its file and line.
+# A function of the sources as a kernel: it takes ``mlu`` and the parameters, and has a name, a file and a
+# line.
 
 
 class Body:
-    """The function that the machine calls for each task.
+    """The callable that the machine runs for each task.
 
-    For tools that ask where the kernel is, ``__wrapped__`` is a function of its code, whose globals have
-    those of every function that it reaches; nothing runs in them.
+    For tools that need the kernel's location, ``__wrapped__`` is a function with its code, whose globals
+    contain all functions that it reaches; it is never run.
     """
 
     def __init__(self, form: ir.Function, plan: LinkPlan, bang_arch: int) -> None:
@@ -62,29 +63,29 @@ class Body:
         self.__doc__ = None
         declared = [p.name for p in form.parameters]
         first = f"{names.OWN}mlu" if "mlu" in declared else "mlu"
-        # C has no arguments by name.
+        # C has no keyword arguments.
         parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in (first, *declared)]
         self.__signature__ = inspect.Signature(parameters)
 
     @cached_property
     def __wrapped__(self) -> Any:
-        """The function of its code, made when a tool asks: a kernel that runs in C needs none."""
+        """A function with its code, created on demand: a native kernel does not need one."""
         return _shown(self.plan)
 
     @property
     def __code__(self) -> Any:
-        """The code of the function, at its file and line."""
+        """The code object, with the kernel's file and line."""
         return self.__wrapped__.__code__
 
     @property
     def __globals__(self) -> dict[str, Any]:
-        """The functions that it reaches, by symbol."""
+        """The functions that the kernel reaches, by symbol."""
         functions: dict[str, Any] = self.__wrapped__.__globals__
         return functions
 
     @cached_property
     def _coverable(self) -> dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]]:
-        """The places that `coverable` returns: those in all that the function reaches, and in the kernels and device functions beside it."""
+        """The result of `coverable`: the locations in all reached functions, and in other kernels and device functions of the file."""
         places: dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
         for part in self.plan.parts:
             for function in part.file.form.functions.values():
@@ -97,7 +98,7 @@ class Body:
         return {file: both for file, both in places.items() if not own_file(file)}
 
     def coverable(self) -> dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]]:
-        """Return what may run, by file: the places of statements and of tests, each by its line and column."""
+        """Return the locations of statements and tests that can be covered, by file, as (line, column)."""
         return self._coverable
 
     def __call__(self, mlu: object, *arguments: object) -> None:
@@ -105,8 +106,8 @@ class Body:
         self.prepared(mlu, arguments)()
 
     def prepared(self, mlu: Any, arguments: Sequence[Any]) -> Callable[[], None]:
-        """Return the function on the core of *mlu*, to be called for one task after another with the same *arguments*."""
-        if self.bang_arch != mlu.BANG_ARCH:  # sources are parsed with the macros of one architecture
+        """Return a callable that runs the function with *arguments* on the core of *mlu*, once per task."""
+        if self.bang_arch != mlu.BANG_ARCH:  # sources are parsed with one architecture's macros
             raise LaunchError(
                 f"{self.form.name} was loaded for __BANG_ARCH__ {self.bang_arch} and this board has {mlu.BANG_ARCH}; "
                 "give the board to mlusim.bangc.load(board=...)"
@@ -122,7 +123,7 @@ class Body:
 
 
 def _repeated(task: Task, arguments: Sequence[Any], parameters: Sequence[ir.Local]) -> Callable[[], None]:
-    """Return a function's run on one core, for the task that the core has then: what is the same for all is made once."""
+    """Return a callable that runs the core's current task; work that is equal for all tasks is done once."""
     constant: tuple[Any, ...] | None = None
     room: AbstractContextManager[None] = room_for_recursion() if task.plan.deep else nullcontext()
 
@@ -133,7 +134,7 @@ def _repeated(task: Task, arguments: Sequence[Any], parameters: Sequence[ir.Loca
             values = constant
             if values is None:
                 values = tuple(map(_argument, repeat(task), arguments, parameters))
-                if not any(isinstance(value, Object) for value in values):  # which a task may change
+                if not any(isinstance(value, Object) for value in values):  # a task may change these
                     constant = values
             function(*values)
 
@@ -153,16 +154,16 @@ def _shown(plan: LinkPlan) -> FunctionType:
     return function
 
 
-# The file that was loaded last from each path.
+# The last loaded file of each path.
 _LOADED: "weakref.WeakValueDictionary[str, File]" = weakref.WeakValueDictionary()
 
 
 class BangKernel(Kernel):
-    """A kernel of BANG C sources: ``form`` is its intermediate form, ``plan`` what it reaches."""
+    """A kernel of BANG C sources: ``form`` is its intermediate form, ``plan`` everything that it reaches."""
 
     compiled = True
     beside: Callable[[], Iterable[File]] = staticmethod(lambda: list(_LOADED.values()))
-    """The files of the program, for tools that name places in other kernels: of all loaded modules, or what a native program has."""
+    """The files of the program, for tools that look up other kernels: those of all loaded modules, or of a native program."""
 
     def __init__(self, form: ir.Function, plan: LinkPlan, bang_arch: int) -> None:
         super().__init__(Body(form, plan, bang_arch))
@@ -175,40 +176,40 @@ class BangKernel(Kernel):
 
     @property
     def parameters(self) -> list[str]:
-        """The names of its parameters."""
+        """The names of the parameters."""
         return [p.source_name or p.name for p in self.form.parameters]
 
     @cached_property
     def element_types(self) -> Mapping[str, DType]:
-        """The types that its pointers to numbers lead to, by the names of the parameters."""
+        """The element types of pointers to numbers, by parameter name."""
         pointed = ((p.source_name or p.name, t.pointed_dtype(p.type)) for p in self.form.parameters)
         return {name: dtype for name, dtype in pointed if dtype is not None}
 
     @cached_property
     def variables(self) -> tuple[DeviceVariable, ...]:
-        """The variables at file scope in GDRAM that it reaches."""
+        """The GDRAM variables at file scope that the kernel reaches."""
         return tuple(device_variable(variable, file.home) for variable, file in self.plan.variables.items())
 
     @cached_property
     def unguarded(self) -> bool:
-        """True where nothing in the kernel's code asks which kind of core it runs on."""
+        """True if the code never tests on which kind of core it runs."""
         code = (c for part in self.plan.parts for c in part.code.values())
         return not ({"is_mpu", "is_ipu"} & set(self.plan.rows) or any("coreId" in c.co_names for c in code))
 
     @cached_property
     def outlived(self) -> tuple[Outlived, ...]:
-        """The variables on the stack of its functions to which pointers lead after their end."""
+        """The stack variables of the kernel's functions that pointers outlive."""
         reached = (part.file.form.functions[s] for part in self.plan.parts for s in part.code)
         return tuple(variable for function in reached for variable in outlived(function))
 
     @cached_property
     def on_stack(self) -> tuple[StackVariable, ...]:
-        """The local variables on the stack that are alive at once, where they take most."""
+        """The local variables that are on the stack at the peak of its use."""
         reached = {s: part.file.form.functions[s] for part in self.plan.parts for s in part.code}
         return StackFrames(reached).most(self.form.symbol)[1]
 
     def oversize(self, arch: Arch) -> str | None:
-        """Return why *arch* has too little memory for what the kernel declares; None where it has enough."""
+        """Return why *arch* has too little memory for the kernel's declarations, or None."""
         if arch.name not in self._oversize:
             excess = next(declared_memory(self.plan).too_large(self.name, arch), None)
             span = self.form.span
@@ -216,7 +217,7 @@ class BangKernel(Kernel):
         return self._oversize[arch.name]
 
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
-        """Return why the arguments do not fit: their number, or what one is for its parameter; None where they do."""
+        """Return why the arguments do not fit, by number or by type, or None."""
         wanted = self.form.parameters
         if len(arguments) != len(wanted):
             declared = ", ".join(f"{p.spelling} {p.source_name}" for p in wanted)
@@ -235,7 +236,7 @@ class BangKernel(Kernel):
 
 
 def _argument(task: Task, argument: object, parameter: ir.Local) -> Any:
-    """Return a kernel's argument as its code wants it."""
+    """Return a kernel argument in the form that the rendered code expects."""
     kind = parameter.type
     if isinstance(kind, t.Pointer):
         if argument is None:
@@ -255,9 +256,9 @@ def _argument(task: Task, argument: object, parameter: ir.Local) -> Any:
     return argument
 
 
-# The files that were loaded together.
+# A set of files that were loaded together.
 
-_HOST = "mlusim.toolkit.host_functions"  # by name: kernels alone need no compiler
+_HOST = "mlusim.toolkit.host_functions"  # by name: kernels need no compiler
 MOST_WARNINGS = 3  # of functions that do not compile
 
 
@@ -270,14 +271,14 @@ class Module:
     def __init__(
         self, paths: Sequence[str], options: Options, units: Sequence[Translated] | None = None
     ) -> None:
-        """Take *units*, the files' translations, if they are known."""
+        """Load *paths*; *units* are their translations, if available."""
         self.paths = tuple(paths)
         self.options = options
         self._requests: list[list[str]] = [[] for _ in paths]
         self._made: dict[str, BangKernel] = {}
         self._launched: dict[str, BangKernel] = {}
-        self.host_calls: Any = None  # what calls them, where one was called
-        self.launches: list[Launch] = []  # that host functions made
+        self.host_calls: Any = None  # calls host functions; None until the first call
+        self.launches: list[Launch] = []  # made by host functions
         self.units = [*(units or (translate(path, options) for path in self.paths))]
         self.files = [File(unit.form) for unit in self.units]
         _LOADED.update({file.form.path: file for file in self.files})
@@ -287,7 +288,7 @@ class Module:
         return f"<module of {paths} with the kernels {', '.join(self._names('kernel')) or 'none'}>"
 
     def functions_of(self, kind: str) -> Iterator[tuple[File, ir.Function]]:
-        """Yield the functions of one kind ("kernel", "device", "host") that the files define, each with its file."""
+        """Yield the functions of one kind ("kernel", "device", "host") with their files."""
         for file in self.files:
             for function in file.form.functions.values():
                 if function.kind == kind and not function.external:
@@ -297,7 +298,7 @@ class Module:
     def kernels(self) -> Mapping[str, BangKernel]:
         """The kernels that the sources define or instantiate, by name.
 
-        Those that do not translate are left out, and static ones of several files that share a name.
+        Kernels that do not translate are left out, as are static kernels of several files with the same name.
         """
         named = named_kernels(function for _, function in self.functions_of("kernel"))
         return {
@@ -308,14 +309,14 @@ class Module:
 
     @property
     def broken(self) -> tuple[Diagnostic, ...]:
-        """The errors of the compiler in functions of the sources; without one in each of a file's kernels the file is loaded."""
+        """The compiler errors in functions of the sources; a file is loaded as long as one kernel has no error."""
         every = (f for file in self.files for f in file.form.functions.values())
         return tuple(
             diagnostic_of(f) for f in every if f.problem is not None and f.problem.construct == ERROR
         )
 
     def warn_of_broken(self) -> None:
-        """Warn of functions that do not compile; the others of the file can be run."""
+        """Warn about functions that do not compile; the other functions can run."""
         broken = self.broken
         for diagnostic in broken[:MOST_WARNINGS]:
             warnings.warn(f"{diagnostic.head}; other functions of the file run", SourceWarning, stacklevel=3)
@@ -328,10 +329,10 @@ class Module:
             )
 
     def __getitem__(self, name: str) -> BangKernel:
-        """Return the kernel called *name*; a template is instantiated.
+        """Return the kernel called *name*, instantiating a template if needed.
 
-        Kernels that share a name are distinguished by their namespace, ``a::K``, or their parameters, ``K(float *)``.
-        Raises `UsageError` for a name that no source has or several kernels have, and `SourceError` for an
+        Kernels that share a name are distinguished by their namespace, ``a::K``, or their parameters,
+        ``K(float *)``. Raises `UsageError` for an unknown or ambiguous name, and `SourceError` for an
         instantiation that does not compile and for a kernel that does not translate.
         """
         if name not in self._made:
@@ -341,7 +342,7 @@ class Module:
     def _kernel(self, name: str) -> BangKernel:
         have = list(self.functions_of("kernel"))
         named = named_kernels(function for _, function in have)
-        exact = {f.definition for f in named.get(name, ())}  # K is the one at file scope, beside a::K
+        exact = {f.definition for f in named.get(name, ())}  # K means the one at file scope, beside a::K
         matching = {
             f.definition: (file, f)
             for file, f in reversed(have)
@@ -369,9 +370,9 @@ class Module:
         return self._wrapped(file, file.form.functions[symbol])
 
     def instantiate(self, name: str, what: str, have: Sequence[str]) -> int:
-        """Make the specialisation in the file that has the template, and return the number of that file.
+        """Instantiate a template in the file that defines it, and return the index of the file.
 
-        Raises `UsageError`, with the names that it does *have*, where no file has a template of that name.
+        Raises `UsageError`, which lists the names *have*, if no file has such a template.
         """
         base = name.partition("<")[0].rpartition("::")[2].strip()
         for number, (path, unit) in enumerate(zip(self.paths, self.units, strict=True)):
@@ -396,7 +397,7 @@ class Module:
         return UsageError(f"there is no {what} in {', '.join(map(shown_file, self.paths))}; {hint}")
 
     def kernel_of_symbol(self, symbol: str) -> BangKernel:
-        """Return the kernel that host code launches.  Raises `UsageError` where no file defines it."""
+        """Return the kernel with this symbol, for a launch by host code. Raises `UsageError` if no file defines it."""
         if symbol not in self._launched:
             kernels = ((file, f) for file, f in self.functions_of("kernel") if f.symbol == symbol)
             definition = next(kernels, None)
@@ -409,7 +410,7 @@ class Module:
 
     @property
     def functions(self) -> Mapping[str, Any]:
-        """The host functions of the sources by name, to be called from Python; see `HostFunction`."""
+        """The host functions of the sources by name, callable from Python; see `HostFunction`."""
         functions: Mapping[str, Any] = importlib.import_module(_HOST).HostFunctions(self)
         return functions
 
@@ -440,13 +441,13 @@ def load_module(
     return Module([str(Path(p).resolve()) for p in sources], options)
 
 
-# The names by which kernels are asked for: with namespace or parameters if several share one.
+# The names of kernels: with namespace or parameters if several share the plain name.
 
 
 def named_kernels(functions: Iterable[ir.Function]) -> dict[str, tuple[ir.Function, ...]]:
-    """Return the kernels by the shortest of their names that no other has: ``K``, ``a::K``, ``a::K(float *)``.
+    """Return the kernels by their shortest unique name: ``K``, ``a::K``, ``a::K(float *)``.
 
-    Static kernels of several files may share all of them.
+    Static kernels in several files may share even the longest name.
     """
     every = list({f.definition: f for f in functions}.values())
     forms: tuple[Callable[[ir.Function], str], ...] = (lambda f: f.name, qualified, signature)
@@ -460,17 +461,17 @@ def named_kernels(functions: Iterable[ir.Function]) -> dict[str, tuple[ir.Functi
 
 
 def qualified(function: ir.Function) -> str:
-    """Return the name behind the namespaces around it, ``a::K``."""
+    """Return the name with its namespaces, ``a::K``."""
     return function.scope + function.name
 
 
 def signature(function: ir.Function) -> str:
-    """Return the qualified name with the types of the parameters."""
+    """Return the qualified name with the parameter types."""
     return f"{qualified(function)}({', '.join(p.spelling for p in function.parameters)})"
 
 
 def called(function: ir.Function, wanted: str) -> bool:
-    """Return whether *wanted* is a spelling of one of its names: spaces do not count, and the compiler calls half _Float16."""
+    """Return whether *wanted* is one of the names of *function*, ignoring spaces and the compiler's names of half and bfloat16."""
     types = signature(function).removeprefix(qualified(function))
     names = (function.name, qualified(function), function.name + types, signature(function))
     plain = wanted.replace("_Float16", "half").replace("__bf16", "bfloat16_t").replace(" ", "")

@@ -1,22 +1,23 @@
-"""Names in generated Python: which are the code's own, and how what the sources name is called beside them.
+"""Names in generated Python: reserved names, and how names of the sources are made distinct from them.
 
-Everything that code has for itself begins with `OWN`; no variable of the sources is called so, nor as a word of Python is.
-In C each name of the sources has a letter and ``_`` in front, which says what it is.
+Names that the generator introduces begin with `OWN`; no variable of the sources keeps such a name, or the
+name of a Python keyword. In C, every name of the sources has a prefix, a letter and ``_``, which tells its
+kind.
 """
 
 import keyword
 import re
 
 OWN = "_c_"
-# The families below `OWN`: none begins as another does, and none as a function of the run-time.
+# The name families below `OWN`: none is a prefix of another, or of a run-time function.
 LAYOUT, NUMBER, KEPT, VARIABLE, FUNCTION = (f"{OWN}{word}_" for word in ("as", "np", "kept", "v", "k"))
-_OF_PYTHON = re.compile(r"__\w*__\Z")  # names that Python has a meaning for; those without are its keywords
-# Numbers of the device, directions of copies.
+_OF_PYTHON = re.compile(r"__\w*__\Z")  # names with a special meaning in Python; the others are keywords
+# Built-in numbers of the device, and copy directions.
 _OF_DEVICE = re.compile(r"(task(Id|Dim)[XYZ]?|clusterId|clusterDim|coreId|coreDim|[A-Z]+2[A-Z]+)\Z")
 
 
 def taken(name: str) -> bool:
-    """Return whether generated Python has a use of its own for *name*."""
+    """Return whether generated Python reserves *name*."""
     return (
         name.startswith(OWN)
         or _OF_DEVICE.match(name) is not None
@@ -26,10 +27,10 @@ def taken(name: str) -> bool:
 
 
 def free(name: str) -> str:
-    """Return *name*, or a name like it that generated Python has no use for."""
+    """Return *name*, or a similar name that generated Python does not reserve."""
     return f"v{name}" if taken(name) else name
 
 
 def of_function(symbol: str) -> str:
-    """Return the name of a function of the sources, whose *symbol* may be any word where it has the linkage of C."""
+    """Return the Python name of a source function; with C linkage its *symbol* may be any word."""
     return FUNCTION + symbol

@@ -1,1 +1,1 @@
-"""From what the parser found to the intermediate form."""
+"""Lowering: from the parser's nodes to the intermediate form."""

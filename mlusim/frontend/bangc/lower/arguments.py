@@ -1,4 +1,4 @@
-"""Calls, before what is called is looked at: arguments with defaults, and virtual methods, which the class of an object chooses."""
+"""The arguments of calls, with defaults; and virtual calls, whose target depends on the class of an object."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 
 
 def configures(node: Node) -> bool:
-    """Return whether *node* is a call that clang itself puts into a launch, ``f<<<...>>>(...)``."""
+    """Return whether *node* is the call that clang inserts into a launch ``f<<<...>>>(...)``."""
     return node.kind == "CALL_EXPR" and node.decl is not None and node.decl.name in _CONFIGURE
 
 
 def given_to(node: Node) -> list[Node]:
-    """Return the arguments that the source has, in order."""
+    """Return the argument nodes of a call in the source, in order."""
     inner = [c for c in node.children if c.type is not None and not configures(c)]
     target = node.decl
     if target is not None and target.name.startswith("operator"):  # its name stands between the operands
@@ -42,7 +42,7 @@ def passed(
     by_value: bool = False,
     first: int = 0,
 ) -> tuple[ir.Expr, ...]:
-    """Return the arguments of a call of *target* from parameter *first* on, with the defaults that are left out."""
+    """Return the lowered arguments of a call of *target* from parameter *first* on, with defaults for missing ones."""
     parameters = target.parameters
     values: list[ir.Expr] = []
     for n, parameter in enumerate(parameters[first:], first):
@@ -50,7 +50,7 @@ def passed(
         if source is None or (source.left_out and scope.reader.value(source) is None):
             source = _default(scope, parameter, target, n, node.span)
         values.append(handed(scope, source, parameter.type, by_value=by_value))
-    values.extend(scope.value(extra) for extra in nodes[len(parameters) :])  # variadic ones
+    values.extend(scope.value(extra) for extra in nodes[len(parameters) :])  # variadic arguments
     return tuple(values)
 
 
@@ -82,7 +82,7 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
             return convert(scope, places.reference(scope, node), kind, node.span)
         if isinstance(node.type, t.Record):
             scope.refuse_beside(places.bare(node).type, kind.to, node.span)
-        # A value, or one of another type: C++ binds the reference to a temporary object.
+        # A value, or a value of another type: C++ binds the reference to a temporary object.
         held = scope.valued(node, kind.to)
         at = places.made_place(scope, held)
         return convert(scope, places.address_of(scope, at, node.span), kind, node.span)
@@ -90,14 +90,14 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
 
 
 def handed(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool = False) -> ir.Expr:
-    """Lower an argument of a call: an object with a destructor by value is one of the caller's, which ends with the full expression."""
+    """Lower an argument; an object with a destructor passed by value belongs to the caller and ends with the full expression."""
     if not ends(kind):
         return argument(scope, node, kind, by_value=by_value)
     return _by_value(scope, scope.valued(node, kind), kind, node.span)
 
 
 def by_value(scope: FunctionScope, value: ir.Expr, kind: t.Type, span: ir.Span) -> ir.Expr:
-    """Return what a parameter of *kind* is given for a new object: its address where it has a destructor."""
+    """Return the argument for a by-value parameter of *kind* initialised with *value*: its address if it has a destructor."""
     return _by_value(scope, value, kind, span) if ends(kind) else value
 
 
@@ -113,7 +113,7 @@ def _same(have: t.Type, to: t.Type) -> bool:
 
 
 def takes_this(target: Declaration) -> bool:
-    """Return whether a function is called with an object; a lambda without captures needs none."""
+    """Return whether a function receives an object as ``this``; a lambda without captures does not."""
     if (
         target.kind not in ("CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR")
         or target.static_method
@@ -125,7 +125,7 @@ def takes_this(target: Declaration) -> bool:
 
 
 def acts(target: Declaration) -> bool:
-    """Return whether a constructor has a body, or values for members, of its own."""
+    """Return whether a constructor has code: a body that is not empty, or member initialisers."""
     definition = target.definition
     if target.implicit or definition is None:
         return False
@@ -133,13 +133,13 @@ def acts(target: Declaration) -> bool:
     return bool((body is not None and body.children) or definition.initialisers)
 
 
-# Virtual methods: the class of an object chooses.
+# Virtual methods: the class of an object selects the target.
 
 
 def virtual_call(
     scope: FunctionScope, target: Declaration, arguments: tuple[ir.Expr, ...], node: Node
 ) -> ir.Dispatch:
-    """Return a call of a virtual method; its targets are known when all classes are."""
+    """Return a call of a virtual method; its targets are filled in when all classes are known."""
     call = ir.Dispatch(target.name, {}, arguments, target.result, node.span)
     kind = target.parent.type if target.parent is not None else t.VOID
     scope.around.dispatches.append((kind, call, target.signature))
@@ -147,13 +147,13 @@ def virtual_call(
 
 
 def become(this: ir.Expr, kind: t.Record, span: ir.Span) -> ir.LibraryCall:
-    """Let the object that *this* points to choose its methods as one of *kind*."""
+    """Set the class of the object at *this*, which selects its virtual methods, to *kind*."""
     names = ir.Text("\n".join(kind.names), span)
     return ir.LibraryCall("__mlusim_become", (this, names), t.VOID, span)
 
 
 def fill_dispatches(around: Surroundings) -> bool:
-    """Find the targets of the virtual calls so far; return whether there are new ones."""
+    """Fill in the targets of all virtual calls so far; return whether new targets were added."""
     reader, added = around.unit.reader, False
     for kind, call, signature in around.dispatches:
         for record in list(reader.types.records.values()):
@@ -167,7 +167,7 @@ def fill_dispatches(around: Surroundings) -> bool:
 
 
 def _target(reader: Any, record: t.Record, name: str, signature: Any) -> Declaration | None:
-    """Return the method that objects of *record* have."""
+    """Return the method that a virtual call executes on objects of *record*, or None."""
     for owner in (record, *record.bases):
         method = reader.method(owner, name, signature)
         if method is not None:
@@ -188,12 +188,12 @@ def dynamic_cast(scope: FunctionScope, node: Node) -> ir.DynamicCast:
 
 
 def to_function(kind: t.Type | None) -> bool:
-    """Return whether a type is that of pointers to functions."""
+    """Return whether *kind* is a pointer to a function."""
     return isinstance(kind, t.Pointer) and isinstance(kind.to, t.FunctionType)
 
 
 def returned(node: Node) -> bool:
-    """Return whether a call is of what another call returned; the library names that other call's function for both."""
+    """Return whether *node* calls the result of another call; the library names the inner call's function for both."""
     head = next((c for c in node.children if c.type is not None), None)
     if head is None or not to_function(head.type):
         return False

@@ -15,7 +15,7 @@ _OPERAND = re.compile(r'(?:\[\s*(\w+)\s*\]\s*)?"([^"]*)"\s*\(')
 
 
 def statement(scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    """``asm volatile("text" : outputs : inputs : clobbers)``."""
+    """Lower ``asm volatile("text" : outputs : inputs : clobbers)``."""
     text = next(_texts(scope, node), None)
     if text is None:
         return scope.refuse(
@@ -52,7 +52,7 @@ def _operand(scope: FunctionScope, child: Node, constraint: str) -> ir.Expr | ir
 
 
 def _texts(scope: FunctionScope, node: Node) -> Iterator[str]:
-    """Return the texts between the parentheses: where the statement is, or in the macro that is used there."""
+    """Yield the text between the parentheses of the statement, or of the macro from which it comes."""
     whole = scope.around.unit.text_of(node.span.file)
     lines = whole.split("\n")
     here = "\n".join(
@@ -67,7 +67,7 @@ def _texts(scope: FunctionScope, node: Node) -> Iterator[str]:
 
 
 def _of_macro(scope: FunctionScope, name: str, seen: set[str]) -> Iterator[str]:
-    """Yield the assembly in the definition of a macro, or in those that it uses."""
+    """Yield the assembly text in the definition of a macro, or in the macros that it uses."""
     if name in seen:
         return
     seen.add(name)
@@ -82,7 +82,7 @@ def _of_macro(scope: FunctionScope, name: str, seen: set[str]) -> Iterator[str]:
 
 
 def _inside(text: str) -> str:
-    """Return the text between the first parenthesis and the one that closes it."""
+    """Return the text between the first parenthesis and its closing one."""
     start = text.index("(")
     depth, quoted, at = 0, False, start
     while at < len(text):
@@ -102,7 +102,7 @@ def _inside(text: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Return the sections between colons that are not in strings or parentheses."""
+    """Split *text* at colons outside strings and parentheses."""
     parts, depth, quoted = [""], 0, False
     for mark in text:
         if mark == '"':

@@ -1,4 +1,4 @@
-"""Bit fields: members of a structure that share bytes, which are read and stored by shifts and masks."""
+"""Bit fields: structure members that share bytes, read and stored by shifts and masks."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from mlusim.frontend.bangc.scalars import SHIFTS, usual
 
 
 def of(node: Node) -> t.BitField | None:
-    """Return the bit field that *node* names; None if it names anything else."""
+    """Return the bit field to which *node* refers, or None."""
     node = places.bare(node)
     declaration = node.decl
     if node.kind != "MEMBER_REF_EXPR" or declaration is None or not declaration.bit_field:
@@ -30,7 +30,7 @@ def load(scope: FunctionScope, node: Node, field: t.BitField) -> ir.Expr:
 
 
 def assigned(scope: FunctionScope, node: Node, field: t.BitField) -> ir.Expr:
-    """Lower ``field = value``; its value is what the bits hold then."""
+    """Lower ``field = value``; the value of the expression is that of the field after the store."""
     before = list[ir.Expr]()
     value = scope.kept(scope.valued(node.children[-1], field.type), before)
     first = _bytes(scope, node.children[0], field, before)
@@ -57,7 +57,7 @@ def updated(scope: FunctionScope, node: Node, field: t.BitField) -> ir.Expr:
 
 
 def begun(scope: FunctionScope, this: ir.Place, field: t.BitField, node: Node) -> Iterator[ir.Statement]:
-    """Yield the statements that give a bit field of the object at *this* its first value."""
+    """Yield the statements that initialise a bit field of the object at *this*."""
     before = list[ir.Expr]()
     value = scope.kept(scope.valued(node, field.type), before)
     first = _first(scope, this, field, node.span)
@@ -68,7 +68,7 @@ def begun(scope: FunctionScope, this: ir.Place, field: t.BitField, node: Node) -
 def packed(
     scope: FunctionScope, kind: t.Record, values: Sequence[ir.Expr], span: ir.Span
 ) -> tuple[ir.Expr, ...]:
-    """Return the values of the members of a *kind* from those of its parts, with bit fields in the bytes that they share."""
+    """Return the values of the members of *kind*, with bit fields packed into the bytes that they share."""
     before, by_name = list[ir.Expr](), dict(zip((p.name for p in kind.parts), values, strict=False))
     held = {f.name: scope.kept(by_name[f.name], before) for f in kind.bitfields if f.name in by_name}
     members: list[ir.Expr] = []
@@ -93,7 +93,7 @@ def packed(
 
 
 def _bytes(scope: FunctionScope, node: Node, field: t.BitField, before: list[ir.Expr]) -> ir.Expr:
-    """Return the pointer to the bytes that hold a bit field, found once."""
+    """Return the pointer to the bytes of a bit field, evaluated once by the steps *before*."""
     node = places.bare(node)
     assert node.decl is not None
     assert node.decl.parent is not None
@@ -106,7 +106,7 @@ def _bytes(scope: FunctionScope, node: Node, field: t.BitField, before: list[ir.
 
 
 def _holder(at: ir.Place, owner: t.Record, span: ir.Span) -> ir.Place | None:
-    """Return the place of the *owner* in the object at a place: itself, a base, or an anonymous structure in it."""
+    """Return the place of the *owner* within the object at a place: the object, a base, or an anonymous structure in it."""
     kind = at.type
     assert isinstance(kind, t.Record)
     if kind is owner or owner in kind.bases:
@@ -125,18 +125,18 @@ def _first(scope: FunctionScope, this: ir.Place, field: t.BitField, span: ir.Spa
 
 
 def _mask(field: t.BitField, n: int) -> int:
-    """Return which bits of byte *n* are the field's."""
+    """Return the mask of the field's bits within byte *n*."""
     return (((1 << field.width) - 1) << field.start >> (8 * n)) & 0xFF
 
 
 def _shifted(value: ir.Expr, by: int, span: ir.Span) -> ir.Expr:
-    """Return a number of 64 bits shifted to the left, or to the right by a negative count."""
+    """Return a 64-bit number shifted left by *by* bits, or right if *by* is negative."""
     op, count = ("<<", by) if by > 0 else (">>", -by)
     return ir.Binary(op, value, number(count, t.INT32, span), t.UINT64, span) if by else value
 
 
 def _part(value: ir.Expr, field: t.BitField, n: int, span: ir.Span) -> ir.Expr:
-    """Return the bits of *value* that lie in byte *n*, where they lie in it."""
+    """Return the bits of *value* that belong into byte *n* of the field, at their position there."""
     moved = _shifted(_cast(value, t.UINT64), field.start - 8 * n, span)
     return ir.Binary("&", moved, number(_mask(field, n), t.UINT64, span), t.UINT64, span)
 
@@ -151,7 +151,7 @@ def _stores(first: ir.Expr, field: t.BitField, value: ir.Expr, span: ir.Span) ->
 
 
 def _value(first: ir.Expr, field: t.BitField, span: ir.Span) -> ir.Expr:
-    """Return the number that the bits hold."""
+    """Return the number stored in the bit field."""
     value: ir.Expr = number(0, t.UINT64, span)
     for n in range(field.start // 8, (field.start + field.width - 1) // 8 + 1):
         byte = ir.Load(ir.Element(first, number(n, t.INT64, span), span), span)
@@ -169,12 +169,12 @@ def _value(first: ir.Expr, field: t.BitField, span: ir.Span) -> ir.Expr:
 
 
 def _cast(value: ir.Expr, to: t.Arithmetic) -> ir.Expr:
-    """Return a number as one of another type, bits that do not fit dropped."""
+    """Convert a number to another type, truncating bits that do not fit."""
     return value if value.type == to else ir.Convert(value, to, value.span, cast=True)
 
 
 def _promoted(field: t.BitField) -> t.Arithmetic:
-    """Return the type in which a bit field is computed with: int where that holds all of its values."""
+    """Return the promoted type of a bit field in arithmetic: int if that holds all of its values."""
     signed = field.type.kind == "int"
     if field.width < 32 or (field.width == 32 and signed):
         return t.INT32

@@ -1,4 +1,4 @@
-"""Calls: of the sources' functions, of the instruction set, of the libraries, and launches."""
+"""Calls of the sources' functions, of instructions and of libraries, and kernel launches."""
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower import arguments, objects, places
@@ -12,8 +12,8 @@ from mlusim.frontend.bangc.runtime.library import LIBRARY
 
 _HOLDING = ("VAR_DECL", "PARM_DECL", "FIELD_DECL")
 _ALIGNED = "__builtin_assume_aligned"
-_PRINT = "bang_printf"  # what printf is on the device
-_BUILT_IN = "__builtin_"  # the compiler declares these itself, at their first use
+_PRINT = "bang_printf"  # the device's version of printf
+_BUILT_IN = "__builtin_"  # the compiler declares these functions itself on first use
 
 
 def call(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -22,7 +22,7 @@ def call(scope: FunctionScope, node: Node) -> ir.Expr:
     if target is None and len(node.children) == 1:
         operand = node.children[0]
         if isinstance(node.type, t.Record) and operand.type == node.type:
-            return scope.value(operand)  # a temporary is moved: before C++17 a call that compilers leave out
+            return scope.value(operand)  # the move of a temporary, which compilers elide
     held = target is not None and target.kind in _HOLDING and arguments.to_function(node.children[0].type)
     if target is None or held or arguments.returned(node):
         return _through_pointer(scope, node)
@@ -50,7 +50,7 @@ def call(scope: FunctionScope, node: Node) -> ir.Expr:
 
 
 def _through_pointer(scope: FunctionScope, node: Node) -> ir.Expr:
-    """``(*f)(x)`` and ``f(x)`` of a pointer to a function."""
+    """Lower ``(*f)(x)`` and ``f(x)``, where f is a pointer to a function."""
     head, *nodes = (c for c in node.children if c.type is not None)
     method = places.bare(head)
     if method.kind == "BINARY_OPERATOR" and method.op in places.BY_MEMBER:
@@ -80,14 +80,14 @@ def _by_member(scope: FunctionScope, node: Node, method: Node, nodes: list[Node]
 
 
 def _converted(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    """Return an object that is made something else: a lambda without captures a pointer to a function."""
+    """Lower a conversion function of an object, such as a lambda without captures converted to a function pointer."""
     reference = next((c for c in node.children if c.kind == "MEMBER_REF_EXPR"), None)
     if reference is None or not reference.children:
         return literal(scope, node)
     inner = reference.children[0]
     scope.refuse_class(inner.type, node.span)
     if arguments.to_function(node.type):
-        scope.value(inner)  # its captures are known from here on
+        scope.value(inner)  # evaluated for its side effect: it records the captures
         called = objects.call_operator(scope, inner)
         if called is not None and not takes_this(called):
             return ir.FunctionAddress(scope.around.need(called), called.title, node.type, node.span)
@@ -97,7 +97,7 @@ def _converted(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr
     return literal(scope, node)
 
 
-# -- what mlusim supplies --------------------------------------------------------------------------
+# -- functions that mlusim supplies ----------------------------------------------------------------
 
 
 def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
@@ -110,7 +110,7 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     if value is not None and isinstance(node.type, t.Arithmetic):
         return number(value, node.type, node)
     body = None if target.definition is None else target.definition.body
-    # An empty body stands for one of the run-time, which takes a type that only the source has.
+    # An empty body stands for a function of the run-time library that takes types of the source.
     if body is not None and body.children:
         return scope.calling(target, passed(scope, node, target, given_to(node)), node.span)
     if target.name.startswith(_BUILT_IN) and target.name not in LIBRARY:
@@ -127,10 +127,10 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
 
 
 def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr | None:
-    """Lower a call that only hands its argument on, or ``printf`` on the device; return None for another."""
+    """Lower ``printf``, or a call that returns its argument; return None for other functions."""
     if target.name in places.TRANSPARENT:
         return scope.value(given_to(node)[0])
-    if target.name == _ALIGNED:  # a promise to the compiler, which changes nothing
+    if target.name == _ALIGNED:  # a hint for the compiler without effect
         return convert(scope, scope.value(given_to(node)[0]), node.type, node.span)
     if target.name == "printf":
         values = passed(scope, node, target, given_to(node))
@@ -139,7 +139,7 @@ def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr 
 
 
 def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    """Lower a function of the C library that the device has, too; refuse the others, which only the host has."""
+    """Lower a C library function that the device has too; refuse functions that only the host has."""
     if target.name == "gettimeofday":
         return _gettimeofday(scope, node, target)
     instead = f"; use __{target.name}, or a loop" if target.name == "memcpy" else ""
@@ -149,7 +149,7 @@ def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr
 
 
 def _gettimeofday(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    """Lower ``gettimeofday`` to zeros: a kernel's clock stands still, as times are predicted only after a launch."""
+    """Lower ``gettimeofday`` to zeros: in a kernel no time passes, because times are predicted after the launch."""
     where, span = passed(scope, node, target, given_to(node))[0], node.span
     to_memory(where)
     at = first_at(where, span)
@@ -173,7 +173,7 @@ def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr
 
 
 def _operand(scope: FunctionScope, pointer: ir.Expr, kind: t.Pointer) -> ir.Expr:
-    """Return a pointer that an instruction is given: a variable that it leads to is memory, records are bytes."""
+    """Return a pointer operand of an instruction; the variable to which it points is moved to memory, records become bytes."""
     local = to_memory(pointer)
     inner = pointer.value if isinstance(pointer, ir.Convert) else pointer
     of = t.element_of(inner.type.to if isinstance(inner.type, t.Pointer) else inner.type)
@@ -192,7 +192,7 @@ def _operand(scope: FunctionScope, pointer: ir.Expr, kind: t.Pointer) -> ir.Expr
 
 
 def _reference(node: Node) -> Node | None:
-    """Return the ``object.method`` of a call; an operator that is written as one has none."""
+    """Return the ``object.method`` node of a call; an operator in operator notation has none."""
     named = (c for c in node.children if c.kind == "MEMBER_REF_EXPR")
     return next((c for c in named if c.decl is not None and c.decl.kind == "CXX_METHOD"), None)
 

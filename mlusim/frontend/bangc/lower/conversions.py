@@ -1,4 +1,4 @@
-"""Conversions: each of them explicit, those of constants computed."""
+"""Conversions: all made explicit; conversions of constants are computed."""
 
 import math
 import re
@@ -13,7 +13,7 @@ def convert(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> 
     """Convert *value* to the type *to*."""
     have = value.type
     if isinstance(to, t.Array) and (to.count == 0 or isinstance(have, t.Pointer)):
-        # a parameter that is written as an array
+        # *to* is a parameter that was written as an array.
         to = t.Pointer(to.of)
     if isinstance(value, ir.Text) and to == t.BOOL:
         return ir.Const(True, to, span)
@@ -27,7 +27,7 @@ def convert(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> 
 
 
 def _changed(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir.Expr:
-    """Return the conversion of what is not a constant."""
+    """Return the conversion of a value that is not constant."""
     have = value.type
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
         return _pointer(scope, value, have, to, span)
@@ -47,16 +47,16 @@ def _changed(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) ->
 
 
 def _alike(have: t.Type, to: t.Type) -> bool:
-    """Return whether a value of one type is a value of the other without a conversion."""
+    """Return whether both types have the same values, so that no conversion is needed."""
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return (have.kind, have.size) == (to.kind, to.size)
     return isinstance(have, t.Pointer) and isinstance(to, t.Pointer) and have.to == to.to
 
 
 def _folded(value: ir.Const, to: t.Type) -> tuple[float | None] | None:
-    """Convert a constant, and return it in a tuple; None where it cannot be computed here."""
+    """Return the converted constant in a tuple of one, or None if it cannot be computed here."""
     if isinstance(to, t.Arithmetic) and value.value is not None:
-        # It is undefined in C, so that it is left to the run.
+        # NaN to integer is undefined in C, so it is left to the run.
         if isinstance(value.value, float) and math.isnan(value.value) and to.kind != "float":
             return None
         return (converted(value.value, to),)
@@ -79,7 +79,7 @@ def _pointer(scope: FunctionScope, value: ir.Expr, have: t.Pointer, to: t.Pointe
             return _to_part(scope, value, to, path or (), back or (), span)
     puns = {type(seen), type(other)} == {t.Pointer, t.Arithmetic} and other.size > 1  # bytes may be copied
     at = innermost(value.place) if puns and isinstance(value, ir.AddressOf) else None
-    # The address of a variable outside memory, or of a part of one.
+    # The address of a variable outside memory, or of a part of it.
     if isinstance(at, ir.LocalStorage) and at.local.storage in (ir.Storage.VALUE, ir.Storage.CELL):
         what = "pointer is seen as a number" if isinstance(seen, t.Pointer) else "number is seen as a pointer"
         scope.refuse("cast", f"a {what} through another pointer; convert the value itself", span)
@@ -96,7 +96,7 @@ def _to_part(
     back: tuple[t.Field, ...],
     span: ir.Span,
 ) -> ir.Expr:
-    """Return a pointer to an object as one to the base in it that the members *path* lead to, or *back* to the object around."""
+    """Return the pointer to an object as a pointer to its base along the members *path*, or with *back* to the enclosing object."""
     before = list[ir.Expr]()
     this = value if isinstance(value, ir.AddressOf) else scope.kept(value, before)
     if back:
@@ -111,7 +111,7 @@ def _to_part(
         moved = scope.address(at, to, span)
     if isinstance(this, ir.AddressOf) or (isinstance(value.type, t.Pointer) and value.type.reference):
         return sequence(before, moved, span)
-    none = zero(to, span)  # the null pointer stays one
+    none = zero(to, span)  # the null pointer stays null
     test = ir.Compare("!=", this, zero(this.type, span), span)  # type: ignore[arg-type]
     return sequence(before, ir.Conditional(test, moved, none, to, span), span)
 
@@ -124,23 +124,23 @@ def zero(kind: t.Arithmetic | t.Pointer, span: ir.Span) -> ir.Const:
 
 
 def empty(kind: t.Type, span: ir.Span) -> ir.Expr:
-    """Return the value of a *kind* whose numbers and pointers are all zero."""
+    """Return a *kind* whose numbers and pointers are all zero."""
     return zero(kind, span) if isinstance(kind, t.Arithmetic | t.Pointer) else ir.Compose((), kind, span)
 
 
 def letters(text: str, kind: t.Array, span: ir.Span) -> ir.Compose:
-    """Return a text as the numbers of its characters."""
+    """Return a string as an array of character codes."""
     of = kind.of
     assert isinstance(of, t.Arithmetic)
     raw = text.encode("utf-8", "surrogateescape")[: kind.size]
     raw = raw[: len(raw) - len(raw) % of.size]
     numbers = (int.from_bytes(raw[n : n + of.size], "little") for n in range(0, len(raw), of.size))
-    # The device's char has a sign.
+    # The device's char is signed.
     return ir.Compose(tuple(ir.Const(of.wrapped(n), of, span) for n in numbers), kind, span)
 
 
 def literal(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return a value that the library computes: of literals, sizes, traits."""
+    """Return a value that the compiler library computes: literals, sizes, traits."""
     value = scope.reader.value(node)
     if value is None:
         return scope.refuse(
@@ -153,7 +153,8 @@ def literal(scope: FunctionScope, node: Node) -> ir.Expr:
     )
 
 
-# A character in the library's spelling of a literal; "" parts one in hexadecimal from a digit behind it.
+# One character in the library's spelling of a literal; "" separates a hexadecimal escape from a following
+# digit.
 _CHARACTER = re.compile(
     r'""|\\(?P<octal>[0-7]{1,3})|\\x(?P<unit>[\da-fA-F]+)|\\(?P<code>u[\da-fA-F]{4}|U[\da-fA-F]{8})|\\?(?P<plain>.)',
     re.DOTALL,
@@ -163,20 +164,20 @@ _ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
 
 
 def string(scope: FunctionScope, node: Node) -> ir.Text:
-    """Lower a string literal to the bytes of its characters, of one, two or four bytes each."""
+    """Lower a string literal to its bytes; a character has one, two or four bytes."""
     written = scope.reader.text(node)
     size = t.element_of(node.type).size
     start = written.find('"') + 1
     characters = _CHARACTER.finditer(written[start:-1])
     raw = b"".join(_encoded(character, size) for character in characters)
-    zeros = bytes(size - 1)  # the last byte of the zero at the end is every text's own
+    zeros = bytes(size - 1)  # the last zero byte belongs to every text
     return ir.Text((raw + zeros).decode("utf-8", "surrogateescape"), node.span)
 
 
 def _encoded(character: re.Match[str], size: int) -> bytes:
-    """Return the bytes of one character of a literal whose characters have *size* bytes."""
+    """Return the bytes of one character in a literal with characters of *size* bytes."""
     octal, unit, code, plain = character.group("octal", "unit", "code", "plain")
-    if octal or unit:  # a part of a character, maybe
+    if octal or unit:  # it may be one byte of a longer character
         return int(octal or unit, 8 if octal else 16).to_bytes(size, "little")
     if code:
         plain = chr(int(code[1:], 16))

@@ -1,4 +1,4 @@
-"""Expressions: values, each with its type, every conversion made explicit; `MAKERS` has what lowers each kind."""
+"""Expressions, with their types and explicit conversions; `MAKERS` maps each kind of node to its lowering."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ _OF_HOST = {
     "CXX_DELETE_EXPR": ("delete", "declare an array, or give the kernel memory"),
     "CXX_THROW_EXPR": ("throw", "return a status"),
 }
-"""What device code does not have: the word, and what to do instead."""
+"""Constructs that device code lacks, each with its name and the replacement."""
 
 
 def _inside(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -32,7 +32,7 @@ def _inside(scope: FunctionScope, node: Node) -> ir.Expr:
 
 
 def _implicit(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Lower a cursor without a kind of its own in the library: implicit casts, and steps that change nothing."""
+    """Lower a node to which the library gives no kind: implicit casts, and steps without effect."""
     inner = [c for c in node.children if c.type is not None]
     if len(inner) != 1:
         value = scope.reader.value(node)
@@ -50,7 +50,7 @@ def _cast(scope: FunctionScope, node: Node) -> ir.Expr:
         if places.is_place(inner) and inner.type != node.type:
             return _load(scope, node)
     value = _cast_of(scope, node.children[-1], node)
-    # Or the operand's conversion, which is part of the cast where both are of one type.
+    # The operand's conversion belongs to the cast if both have one type.
     if isinstance(value, ir.Convert):
         value.cast = True
     return value
@@ -69,7 +69,7 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> ir.Expr:
         if isinstance(text, ir.Text):  # __func__
             return text
         if isinstance(text, ir.Conditional) and isinstance(text.then, ir.Text):
-            text.type = node.type  # one of two texts
+            text.type = node.type  # a conditional between two strings
             return text
         return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
     if isinstance(inner.type, t.Array) and isinstance(node.type, t.Record):  # std::initializer_list
@@ -112,14 +112,14 @@ def _name(scope: FunctionScope, node: Node) -> ir.Expr:
     if declaration.kind not in places.VARIABLES:
         return _constant(scope, node, declaration)
     if declaration.kind == "UNEXPOSED_DECL" and id(declaration) not in scope.bindings:
-        constant = scope.reader.value(node)  # a template of variables, such as std::is_same_v
+        constant = scope.reader.value(node)  # a variable template, such as std::is_same_v
         if constant is not None:
             return number(constant, node.type, node)
     return _load(scope, node)
 
 
 def _function(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.Expr:
-    """Lower the name of a function: its address, or what the device gives by that name."""
+    """Lower the name of a function: its address, or the built-in variable of that name."""
     if declaration.from_prelude and declaration.definition is None:
         return ir.Builtin(declaration.name, node.type, node.span)
     if declaration.virtual:
@@ -129,7 +129,7 @@ def _function(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.
 
 
 def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.Expr:
-    """Lower a name that is not a variable: a number, as an argument of a template."""
+    """Lower a name that is not a variable: a number, such as a template argument."""
     if not isinstance(node.type, t.Arithmetic):
         text = (
             f"which of the functions called {declaration.name} this is, in a list, is not known; "
@@ -152,7 +152,7 @@ def _load(scope: FunctionScope, node: Node) -> ir.Expr:
         return scope.address(at, t.Pointer(at.type.of), node.span)
     if isinstance(at, ir.GlobalPlace) and isinstance(at.type, t.Arithmetic):
         variable = at.variable
-        # A compiler has the number in its instructions.
+        # A compiler encodes the number in its instructions.
         if variable.space == ir.GDRAM and variable.fixed and not variable.copied:
             return number((variable.initial or (0,))[0], at.type, node)
     return ir.Load(at, node.span)
@@ -235,16 +235,16 @@ def _binary(scope: FunctionScope, node: Node) -> ir.Expr:
 
 
 def arithmetic(scope: FunctionScope, op: str, first: ir.Expr, second: ir.Expr, node: Node) -> ir.Expr:
-    """``first op second`` of numbers."""
+    """Lower ``first op second`` of two numbers."""
     kind = node.type
     if not isinstance(kind, t.Arithmetic):
         return scope.refuse(op, f"{op} of {first.type} and {second.type} is not supported", node.span)
     first = convert(scope, first, kind, node.span)
-    if op not in SHIFTS:  # a shift has the type of its left side
+    if op not in SHIFTS:  # a shift has the type of its left operand
         second = convert(scope, second, kind, node.span)
     if isinstance(first, ir.Const) and isinstance(second, ir.Const):
         result = compute(op, first.value, second.value, kind)
-        if result is not None:  # what C leaves undefined is reported when it is executed
+        if result is not None:  # undefined results are reported when they are executed
             return number(result, kind, node)
     return ir.Binary(op, first, second, kind, node.span)
 
@@ -296,7 +296,7 @@ def _conditional(scope: FunctionScope, node: Node) -> ir.Expr:
     choice = ir.Conditional(
         tested, scope.valued(then, node.type), scope.valued(other, node.type), node.type, node.span
     )
-    scope.refuse_loose(mark, node.span)  # only one side is evaluated, and makes its own
+    scope.refuse_loose(mark, node.span)  # only one side is evaluated, with its own temporaries
     return choice
 
 

@@ -1,4 +1,4 @@
-"""A whole file: which functions it has, in which specialisations, and each of them lowered."""
+"""Lowers a whole file: finds its functions and template instances, and lowers each."""
 
 import re
 from collections import deque
@@ -27,12 +27,12 @@ from mlusim.frontend.bangc.lower.scope import (
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.unit import ParsedFile, broken_in, referred
 
-_NAMED = ("FUNCTION_DECL", "CXX_METHOD")  # what a form has the signatures of, on the host
+_NAMED = ("FUNCTION_DECL", "CXX_METHOD")  # host functions whose signatures a form has
 _SPACES = ("nram", "wram", "sram", "ldram")
 
 
 class LoweredFunction(FunctionScope):
-    """One function while it is lowered, with all kinds of expressions."""
+    """A function during its lowering, with all kinds of expressions."""
 
     def value(self, node: Node) -> ir.Expr:
         """Return the value of *node*."""
@@ -46,11 +46,11 @@ class LoweredFunction(FunctionScope):
         return value
 
     def valued(self, node: Node, to: t.Type) -> ir.Expr:
-        """Return the value of *node* as one of type *to*."""
+        """Return the value of *node*, converted to type *to*."""
         return convert(self, self.value(node), to, node.span)
 
     def call(self, node: Node) -> ir.Expr:
-        """Return a call; its type is a reference where the function returns one."""
+        """Lower a call; its type is a reference if the function returns one."""
         return calls.call(self, node)
 
     def statement(self, node: Node) -> list[ir.Statement]:
@@ -74,14 +74,14 @@ class Lowering:
         self.as_bytes: set[str] = set()
         self._work: deque[Declaration] = deque()
         self._asked: set[str] = set()
-        self._of_host: dict[int, Declaration] = {}  # functions that the host runs, by their identity
+        self._of_host: dict[int, Declaration] = {}  # host functions, by identity
         self._without: dict[str, Untranslatable] = {}  # variables whose initial value does not translate
         self.around = Surroundings(unit, self.need, self.variable, self.as_bytes)
 
     def run(self) -> ir.TranslationUnit:
-        """Lower the kernels and device functions of the file, those requested, and what they reach; of the host's the signatures."""
+        """Lower the file's kernels and device functions, the requested instances and everything they reach; of host functions the signatures."""
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
-            # Lambdas are among them: only the function around one knows what is captured.
+            # Lambdas come last: their captures are known only after the enclosing function.
             if kind_of(declaration) == "host":
                 self._host(declaration)
             else:
@@ -97,7 +97,7 @@ class Lowering:
         return self.module
 
     def _host(self, first: Declaration) -> None:
-        """Note *first* and the functions of the host that it reaches; have the kernels lowered that they launch."""
+        """Record *first* and the host functions that it reaches, and request the kernels that they launch."""
         work = [first]
         while work:
             declaration = work.pop()
@@ -115,7 +115,7 @@ class Lowering:
             work += referred(self.unit.reader, definition)
 
     def _signature(self, declaration: Declaration) -> ir.Function:
-        """Return the signature of a host function; the host's own compiler translates its body."""
+        """Return a host function's signature; the host compiler translates the body."""
         parameters = [
             ir.Local(p.name or "unnamed", p.name, p.type, p.spelling, p.span, parameter=True)
             for p in declaration.parameters
@@ -140,8 +140,8 @@ class Lowering:
         )
 
     def need(self, declaration: Declaration) -> str:
-        """Have a function lowered, and return its symbol."""
-        definition = declaration.definition or declaration  # calls may name a declaration before it
+        """Request the lowering of a function, and return its symbol."""
+        definition = declaration.definition or declaration  # a call may refer to an earlier declaration
         if definition.symbol not in self._asked:
             self._asked.add(definition.symbol)
             self._work.append(definition)
@@ -177,7 +177,7 @@ class Lowering:
                 body = (*scope.hidden, *body, *_unreturned(declaration, body))
         except Untranslatable as refused:
             problem, body = refused.problem, ()
-        except RecursionError:  # this code goes as deep as the source is nested
+        except RecursionError:  # this code recurses as deep as the source is nested
             problem = self._too_deep(declaration.span)
         self.module.functions[declaration.symbol] = ir.Function(
             declaration.title,
@@ -195,7 +195,7 @@ class Lowering:
         )
 
     def _captures(self, declaration: Declaration) -> Captures:
-        """Return the captures of a lambda, known since the function around it was lowered."""
+        """Return the captures of a lambda, known after the enclosing function was lowered."""
         parent = declaration.parent
         kind = parent.type if parent is not None else None
         captures = self.around.closures.get(kind.name) if isinstance(kind, t.Record) else None
@@ -204,7 +204,7 @@ class Lowering:
     # -- variables at file scope ---------------------------------------------------------------
 
     def variable(self, declaration: Declaration, symbol: str = "") -> ir.Global:
-        """Return the variable at file scope, or of a function in GDRAM, that *declaration* declares, by its *symbol* where it has none of its own."""
+        """Return the variable of *declaration*, at file scope or in GDRAM; *symbol* is used if the declaration has none."""
         key = symbol or declaration.symbol
         variable = self.module.globals.get(key)
         if variable is None:
@@ -216,7 +216,7 @@ class Lowering:
     def _new_variable(self, whole: Declaration, symbol: str) -> ir.Global:
         space = next((a for a in whole.annotations if a in _SPACES), "")
         if not space and not whole.from_prelude and {"device", "const"} & {*whole.annotations}:
-            space = ir.GDRAM if _has_bytes(whole.type) else ""  # else it is a constant, or refused below
+            space = ir.GDRAM if _has_bytes(whole.type) else ""  # else a constant, or refused below
         variable = ir.Global(whole.name, symbol, whole.type, space, whole.span)
         # A mutable member of a const object may be stored to.
         if "const" in whole.annotations or (whole.constant and not self.unit.reader.mutable(whole.type)):
@@ -242,12 +242,12 @@ class Lowering:
 
     @cached_property
     def _reaches_symbols(self) -> bool:
-        """Return whether the host code of the file may copy to variables of the device, or ask where they are."""
+        """Return whether the file's host code may copy to device variables or take their addresses."""
         paths = (path for path in self.unit.includes if not self.unit.reader.is_prelude(path))
         return any(re.search(r"\bcnrt\w+Symbol", self.unit.text_of(path)) for path in paths)
 
     def _default(self, initial: Node) -> bool:
-        """Return whether *initial* is the constructor that every class has, and gives no member a value."""
+        """Return whether *initial* calls the default constructor, and that gives no member a value."""
         target = initial.decl if initial.kind == "CALL_EXPR" and not initial.children else None
         if target is None or target.kind != "CONSTRUCTOR":
             return False
@@ -275,13 +275,14 @@ class Lowering:
             if variable.space or variable.type.of.size > 1:
                 value = letters(value.value, variable.type, variable.span)
             else:
-                # The last zero is every text's own.
+                # The terminating zero belongs to every text.
                 value.value = value.value.ljust(variable.type.count - 1, "\0")
         flat = _flat(value, variable.type)
         if all(v is not None for v in flat):
             variable.initial = tuple(flat)
         elif variable.space == ir.GDRAM and variable.fixed:
-            # No task changes it, so that each may have its own; only a copy needs it in GDRAM.
+            # No task changes it, so each task may have a copy; it needs to be in GDRAM only if it is copied
+            # from.
             variable.space, self.module.initialisers[variable.symbol] = "", value
         elif variable.space:
             scope.refuse(
@@ -293,7 +294,7 @@ class Lowering:
             self.module.initialisers[variable.symbol] = value
 
     def _function_of(self, variable: ir.Global, scope: FunctionScope, value: ir.Expr) -> ir.Call:
-        """Return a call of a function that makes the value of a variable: one with objects that the source does not name."""
+        """Return a call of a generated function that computes a variable's value, which needs temporary objects."""
         symbol = f"{variable.alias}_value"
         body: tuple[ir.Statement, ...] = (*scope.hidden, ir.Return(value, variable.span))
         self.module.functions[symbol] = ir.Function(
@@ -303,7 +304,7 @@ class Lowering:
 
 
 def _refuse_own(scope: FunctionScope, declaration: Declaration, variable: ir.Global) -> None:
-    """Refuse a variable that the device has once and that cannot lie in its memory: each task would have its own."""
+    """Refuse a __mlu_device__ variable that cannot lie in device memory: every task would have its own copy."""
     if (
         variable.space
         or variable.fixed
@@ -316,7 +317,7 @@ def _refuse_own(scope: FunctionScope, declaration: Declaration, variable: ir.Glo
 
 
 def _has_bytes(kind: t.Type) -> bool:
-    """Return whether values of *kind* lie in memory as bytes."""
+    """Return whether values of *kind* are stored as bytes in memory."""
     inner = t.element_of(kind)
     if isinstance(inner, t.Record):
         return not inner.virtual and all(_has_bytes(f.type) for f in inner.fields)
@@ -324,7 +325,7 @@ def _has_bytes(kind: t.Type) -> bool:
 
 
 def _flat(value: ir.Expr | None, kind: t.Type) -> list[Any]:
-    """Return the first scalars of a value in order of memory, behind which all are zeros; None for one that is not a constant."""
+    """Return the leading scalars of a value in order of memory (the rest are zeros); None stands for a scalar that is not constant."""
     if not isinstance(kind, t.Array | t.Record):
         return [] if value is None else [value.value if isinstance(value, ir.Const) else None]
     if (isinstance(kind, t.Record) and kind.union) or not isinstance(value, ir.Compose | None):
@@ -340,14 +341,14 @@ def _flat(value: ir.Expr | None, kind: t.Type) -> list[Any]:
 
 
 def _scalars_of(kind: t.Type) -> int:
-    """Return how many numbers and pointers a value of *kind* has."""
+    """Return the number of numbers and pointers in a value of *kind*."""
     if isinstance(kind, t.Array):
         return kind.count * _scalars_of(kind.of)
     return sum(_scalars_of(f.type) for f in kind.fields) if isinstance(kind, t.Record) else 1
 
 
 def _problem(broken: Diagnostic) -> ir.TranslationProblem:
-    """Return an error of the compiler as the problem of the function that it is in."""
+    """Return a compiler error as the problem of the function that contains it."""
     file, line, column = broken.file, broken.line, broken.column
     return ir.TranslationProblem(
         ERROR, broken.message, ir.Span(file, line, column, line, column), broken.below
@@ -355,21 +356,21 @@ def _problem(broken: Diagnostic) -> ir.TranslationProblem:
 
 
 def kind_of(declaration: Declaration) -> str:
-    """Return one of "kernel", "device" and "host"."""
+    """Return whether a declaration is for "kernel", "device" or "host"."""
     if "global" in declaration.annotations:
         return "kernel"
     return "device" if "device" in declaration.annotations else "host"
 
 
 def _unreturned(declaration: Declaration, body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:
-    """Return the fault of a function whose result is missing, where its end may be reached: C++ leaves that undefined."""
+    """Return the fault of a function that may end without a result, which is undefined in C++."""
     kind = declaration.result
-    # C++ lets main end without a return.
+    # C++ allows main to end without a return.
     special = declaration.title == "main" or declaration.kind in ("CONSTRUCTOR", "DESTRUCTOR")
     if special or isinstance(kind, t.Void) or not falls(body):
         return ()
     file, _, _, line, column = declaration.span
-    span = ir.Span(file, line, max(1, column - 1), line, column)  # the brace at the end
+    span = ir.Span(file, line, max(1, column - 1), line, column)  # the closing brace
     text = ir.Text(f"{declaration.title} ends without a return of its {kind}", span)
     return (ir.Evaluate(ir.LibraryCall("__mlusim_unreturned", (text,), t.VOID, span), span),)
 
@@ -377,7 +378,7 @@ def _unreturned(declaration: Declaration, body: tuple[ir.Statement, ...]) -> tup
 def _ended(
     scope: FunctionScope, body: tuple[ir.Statement, ...], declaration: Declaration
 ) -> tuple[ir.Statement, ...]:
-    """Return the body of a destructor, followed by the destructors of the members."""
+    """Return the body of a destructor, followed by the destructors of members and bases."""
     this, kind, span = _object(scope, declaration.span)
     last = objects.ending_of_parts(scope, kind, first_at(this, span), span)
     body = (*_becoming(this, kind, span), *body)
@@ -394,7 +395,7 @@ def _this(scope: FunctionScope, declaration: Declaration) -> ir.Local:
 
 
 def _object(scope: FunctionScope, span: ir.Span) -> tuple[ir.Expr, t.Record, ir.Span]:
-    """Return ``this``, the class of what it points to, and *span*."""
+    """Return ``this``, the class of its object, and *span*."""
     assert scope.this is not None
     assert isinstance(scope.this.type, t.Pointer)
     assert isinstance(scope.this.type.to, t.Record)
@@ -402,7 +403,7 @@ def _object(scope: FunctionScope, span: ir.Span) -> tuple[ir.Expr, t.Record, ir.
 
 
 def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statement]:
-    """Lower the base and the members of an object that a constructor makes, as it says or as they are declared."""
+    """Lower the initialisers of a constructor: of the base and the members, as listed or as declared in the class."""
     this, kind, span = _object(scope, declaration.span)
     values: dict[str, Node] = {}
     steps: list[ir.Statement] = []
@@ -414,7 +415,7 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statemen
             continue
         if node.kind == "CALL_EXPR":
             steps += _base(scope, node)
-            # It delegates to another constructor of the class, which does all.
+            # A delegating constructor leaves everything to another constructor.
             if node.decl is not None and node.decl.parent is declaration.parent:
                 return steps
             continue
@@ -432,26 +433,26 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statemen
     constructor = None if not kind.bases or steps else objects.constructor_of(scope, kind.bases[0])
     if constructor is not None:
         steps.append(ir.Evaluate(objects.construct(scope, constructor, this, span), span))
-    fields = kind.own_fields if steps else kind.fields  # those of a base that was initialised are done
+    fields = kind.own_fields if steps else kind.fields  # members of an initialised base are done
     return [*steps, *_becoming(this, kind, span), *_assigned(scope, fields, values, span)]
 
 
 def _beside(kind: t.Record, node: Node) -> t.Field | None:
-    """Return the member that a base class behind the first is, if *node* makes that; None for another initialiser."""
+    """Return the member that stands for a base class other than the first, if *node* initialises one; else None."""
     base = node.type if node.kind in ("CALL_EXPR", "INIT_LIST_EXPR") else None
     path = kind.part(base) if isinstance(base, t.Record) else None
     return path[0] if path else None
 
 
 def _becoming(this: ir.Expr, kind: t.Record, span: ir.Span) -> list[ir.Statement]:
-    """Set the object's class at the start of a constructor or destructor, whatever class the whole object is of."""
+    """Set the object's class at the start of a constructor or destructor, although it may be a base of another object."""
     return [ir.Evaluate(arguments.become(this, kind, span), span)] if kind.virtual else []
 
 
 def _assigned(
     scope: FunctionScope, fields: Iterable[t.Field], values: Mapping[str, Node], span: ir.Span
 ) -> Iterator[ir.Statement]:
-    """Yield the assignments to members of ``this``: their values in *values*, or where they are declared."""
+    """Yield the initialisation of the members of ``this``, with *values* or with the values of their declarations."""
     this, kind, _ = _object(scope, span)
     usual = scope.reader.member_values(kind)
     for part in kind.bitfields:
@@ -471,7 +472,7 @@ def _assigned(
 
 
 def _base(scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    """Lower the constructor of a base class, which has the same object: its members lie in it."""
+    """Lower the call of a base class's constructor; the base shares the object's members."""
     target, nodes = node.decl, [c for c in node.children if c.type is not None]
     this, _, span = _object(scope, node.span)
     if target is None:
@@ -487,7 +488,7 @@ def _base(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[ir.Statement]:
-    """Lower a base class without a constructor: the values of its members, which lie in the object."""
+    """Lower the initialisation of a base class without constructor: its members, which are members of the object."""
     this, _, span = _object(scope, node.span)
     whole = objects.compose(scope, node, kind)
     assert isinstance(whole, ir.Compose)
@@ -498,9 +499,9 @@ def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[ir.Sta
 
 
 def lower(unit: ParsedFile) -> tuple[ir.TranslationUnit, set[str]]:
-    """Return *unit* in the intermediate form, and the records whose templates' destructors have to be asked for.
+    """Return *unit* in the intermediate form, and the records whose template destructors must be requested.
 
-    A function that does not translate has a problem in place of a body.
+    A function that does not translate has a ``problem`` instead of a body.
     """
     lowering = Lowering(unit)
     return lowering.run(), lowering.around.hidden

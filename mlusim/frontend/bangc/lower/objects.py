@@ -1,4 +1,4 @@
-"""How objects come to life, from lists in braces, constructors, copies, lambdas or no initialiser at all, and how they end."""
+"""Creation of objects (from braced lists, constructors, copies, lambdas, or without initialiser) and their destruction."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -13,12 +13,12 @@ from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, first_at,
 from mlusim.frontend.bangc.parse.nodes import END, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
-# Elements of an array that a list in braces leaves out before one that it gives, or objects behind.
+# Limit of array elements, or objects, that a braced list may omit.
 MOST_LEFT_OUT = 1 << 16
 
 
 def of_braces(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return the value of a list in braces."""
+    """Return the value of a braced list."""
     if isinstance(node.type, t.Array | t.Record):
         return compose(scope, node, node.type)
     scope.refuse_class(node.type, node.span)
@@ -28,7 +28,7 @@ def of_braces(scope: FunctionScope, node: Node) -> ir.Expr:
 
 
 def compose(scope: FunctionScope, node: Node, kind: t.Type) -> ir.Expr:
-    """Return the value of an array or a record from a list in braces, the inner braces of which may be left out."""
+    """Return the value of an array or a record from a braced list, whose inner braces may be omitted."""
     return _filled(scope, iter(node.children), kind, node)
 
 
@@ -36,7 +36,7 @@ def _filled(scope: FunctionScope, nodes: Iterator[Node], kind: t.Type, node: Nod
     assert isinstance(kind, t.Array | t.Record)
     parts = () if isinstance(kind, t.Array) else kind.parts
     whole = kind.count if isinstance(kind, t.Array) else len(parts)
-    # A list gives a value to the first member of a union.
+    # A list initialises the first member of a union.
     most = 1 if isinstance(kind, t.Record) and kind.union else whole
     values = [*_of_base(scope, nodes, kind)]
     while len(values) < most:
@@ -45,7 +45,7 @@ def _filled(scope: FunctionScope, nodes: Iterator[Node], kind: t.Type, node: Nod
             break
         if isinstance(kind, t.Record) and _empty_base(child, parts[len(values)].type):
             continue
-        # The compiler library has no kind for a designator, `.member = value` or `[index] = value`.
+        # The compiler library has no node kind for a designator, `.member = value` or `[index] = value`.
         if child.kind == "UNEXPOSED_EXPR" and child.type == t.VOID and len(child.children) > 1:
             at = _designated(scope, child, kind, child.span if child.span.line else node.span)
             if at < len(values):
@@ -69,7 +69,7 @@ def _filled(scope: FunctionScope, nodes: Iterator[Node], kind: t.Type, node: Nod
 
 
 def _empty_base(child: Node, part: t.Type) -> bool:
-    """Return whether *child* is the value of a base class without members, where a *part* is wanted."""
+    """Return whether *child* is the value of an empty base class, although a *part* is expected."""
     kind = child.type
     return (
         child.kind == "INIT_LIST_EXPR" and isinstance(kind, t.Record) and not kind.fields and kind is not part
@@ -77,7 +77,7 @@ def _empty_base(child: Node, part: t.Type) -> bool:
 
 
 def _of_base(scope: FunctionScope, nodes: Iterator[Node], kind: t.Array | t.Record) -> Iterator[ir.Expr]:
-    """Yield the members of the first base from the first of a list's values, which is an object of it."""
+    """Yield the members of the first base if the first value of the list is an object of that base."""
     base = kind.bases[0] if isinstance(kind, t.Record) and kind.bases else None
     first = next(nodes, None) if base is not None else None
     if base is None or first is None:
@@ -86,7 +86,7 @@ def _of_base(scope: FunctionScope, nodes: Iterator[Node], kind: t.Array | t.Reco
         whole = of_braces(scope, first)
     elif first.type is base or t.derives(first.type, base):
         whole = scope.value(first)
-    else:  # the base's own braces are left out
+    else:  # the braces of the base are omitted
         whole = _filled(scope, itertools.chain((first,), nodes), base, first)
     values = whole.values if isinstance(whole, ir.Compose) else ()
     if isinstance(whole, ir.Compose):
@@ -107,7 +107,7 @@ def _of_base(scope: FunctionScope, nodes: Iterator[Node], kind: t.Array | t.Reco
 def _rest(
     scope: FunctionScope, kind: t.Array | t.Record, first: int, end: int, span: ir.Span
 ) -> list[ir.Expr]:
-    """Return the values of the parts of a *kind* from *first* up to *end*, exclusive, which the list leaves out."""
+    """Return the values of the parts of *kind* from *first* to *end* (exclusive), which the list omits."""
     if end - first > MOST_LEFT_OUT:
         text = f"a list in braces leaves {counted(end - first, 'element')} out, more than {MOST_LEFT_OUT:,}; give their values in a loop"
         scope.refuse("initial value", text, span)
@@ -130,7 +130,7 @@ def _member(scope: FunctionScope, value: Node | None, kind: t.Type, span: ir.Spa
 
 
 def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, span: ir.Span) -> int:
-    """Return the number of the part of a *kind* that *child* is the value of."""
+    """Return the index of the part of *kind* that *child* initialises."""
     designator, *others = child.children[:-1]
     if others:
         scope.refuse(
@@ -164,13 +164,13 @@ def _part(scope: FunctionScope, child: Node, nodes: Iterator[Node], part: t.Type
         if copy is not None:
             return copy
     if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
-        # The inner braces are left out: child is the first inside.
+        # The inner braces are omitted: child is the first inner value.
         return _filled(scope, itertools.chain((child,), nodes), part, node)
     return arguments.argument(scope, child, part)  # a reference is bound
 
 
 def _listed(scope: FunctionScope, child: Node, part: t.Type) -> ir.Expr:
-    """Return a part from inner braces."""
+    """Return the value of a part that has inner braces."""
     value = listed(scope, child, part) if isinstance(part, t.Record) else None
     if value is not None:
         return value
@@ -180,7 +180,7 @@ def _listed(scope: FunctionScope, child: Node, part: t.Type) -> ir.Expr:
 
 
 def initial(scope: FunctionScope, node: Node, kind: t.Type) -> ir.Expr:
-    """Return the value that a member is declared with."""
+    """Return the default value in a member's declaration."""
     if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
         return compose(scope, node, kind)
     return arguments.argument(scope, node, kind)  # a reference is bound
@@ -190,7 +190,7 @@ def initial(scope: FunctionScope, node: Node, kind: t.Type) -> ir.Expr:
 
 
 def default_value(scope: FunctionScope, kind: t.Type, span: ir.Span) -> ir.Expr:
-    """Return the value of an object without an initialiser: as its class makes it, or zero."""
+    """Return the value of an object without initialiser: from its default constructor, or zero."""
     if isinstance(kind, t.Array) and has_values(scope, kind):
         return ir.Compose(tuple(default_value(scope, kind.of, span) for _ in range(kind.count)), kind, span)
     if not isinstance(kind, t.Record):
@@ -202,7 +202,7 @@ def default_value(scope: FunctionScope, kind: t.Type, span: ir.Span) -> ir.Expr:
 
 
 def plain(scope: FunctionScope, kind: t.Record, span: ir.Span) -> ir.Expr:
-    """Return an object without a constructor of its own: members as they are declared, its base as that is made."""
+    """Return an object without constructor: members with their declared values, and a default-constructed base."""
     if not has_values(scope, kind):
         return ir.Compose((), kind, span)
     usual = scope.reader.member_values(kind)
@@ -224,13 +224,13 @@ def plain(scope: FunctionScope, kind: t.Record, span: ir.Span) -> ir.Expr:
 
 
 def _reads(node: Node) -> bool:
-    """Return whether the value of a member reads the object: another member, or ``this``."""
+    """Return whether the value of a member depends on the object: on another member or ``this``."""
     member = node.kind == "MEMBER_REF_EXPR" and not any(c.type is not None for c in node.children)
     return member or node.kind == "CXX_THIS_EXPR" or any(map(_reads, node.children))
 
 
 def _by_members(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span: ir.Span) -> ir.Expr:
-    """Return an object whose members are made one after the other, for some read others."""
+    """Return an object whose members are initialised one after the other, because some depend on others."""
     held, steps = scope.temporary(kind, span), list[ir.Expr]()
     this = scope.kept(scope.address(held, t.Pointer(kind), span), steps)
     base = constructor_of(scope, kind.bases[0]) if kind.bases else None
@@ -240,7 +240,7 @@ def _by_members(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node],
         steps.append(arguments.become(this, kind, span))
     around = scope.this, scope.captures
     assert isinstance(this.place, ir.LocalStorage)
-    scope.this, scope.captures = this.place.local, None  # values of members name the object as `this`
+    scope.this, scope.captures = this.place.local, None  # values of members refer to the object as `this`
     done = len(kind.bases[0].fields) if base is not None else 0
     for field in kind.fields[done:]:
         value = _member(scope, usual.get(field.name), field.type, span)
@@ -261,13 +261,13 @@ def _union(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span
 
 
 def construct(scope: FunctionScope, constructor: Declaration, this: ir.Expr, span: ir.Span) -> ir.Call:
-    """Return the call of a constructor without arguments for the object at *this*."""
+    """Return the call of a default constructor for the object at *this*."""
     values = arguments.passed(scope, Node("CALL_EXPR", span, None), constructor, [])
     return scope.calling(constructor, (this, *values), span)
 
 
 def has_values(scope: FunctionScope, kind: t.Type) -> bool:
-    """Return whether an object of *kind* without an initialiser is other than zero, or made by a constructor."""
+    """Return whether an object of *kind* without initialiser has values other than zero, or needs a constructor."""
     kind = t.element_of(kind)
     if not isinstance(kind, t.Record) or kind.closure:
         return False
@@ -277,7 +277,7 @@ def has_values(scope: FunctionScope, kind: t.Type) -> bool:
 
 
 def constructor_of(scope: FunctionScope, kind: t.Record) -> Declaration | None:
-    """Return the constructor without arguments that does something."""
+    """Return the default constructor of *kind* if it has an effect, or None."""
     acting = (c for c in scope.reader.constructors(kind) if arguments.acts(c))
     return next((c for c in acting if all(p.default is not None for p in c.parameters)), None)
 
@@ -293,7 +293,7 @@ def built(
     nodes: list[Node],
     members: tuple[Declaration, ...] = (),
 ) -> ir.Expr:
-    """Return an object that a constructor of the sources makes; *members* are members that the constructor does not know."""
+    """Return an object created by a constructor of the sources; *members* are members unknown to the constructor."""
     held = scope.temporary(kind, node.span)
     this = scope.address(held, t.Pointer(kind), node.span)
     values = arguments.passed(scope, node, target, nodes)
@@ -308,7 +308,7 @@ def built(
 
 
 def member_stores(scope: FunctionScope, at: ir.Member, value: ir.Expr, span: ir.Span) -> Iterator[ir.Expr]:
-    """Yield the stores of *value* in a member: of an array's list one for each element."""
+    """Yield the stores of *value* to a member; an array is stored element by element."""
     if isinstance(at.type, t.Array) and isinstance(value, ir.Compose):
         yield from places.stores(scope.address(at, t.Pointer(at.type.of), span), value, at.type)
     else:
@@ -316,10 +316,10 @@ def member_stores(scope: FunctionScope, at: ir.Member, value: ir.Expr, span: ir.
 
 
 def listed(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
-    """Return an object from inner braces if its class has constructors: the library does not name the one called."""
+    """Return an object from inner braces if its class has constructors; the library does not say which one is called."""
     constructors = scope.reader.constructors(kind)
     acting = [c for c in constructors if arguments.acts(c) and not c.makes_copy]
-    if not acting or kind.name.startswith("std::pair<"):  # whose constructor sets its members
+    if not acting or kind.name.startswith("std::pair<"):  # its constructor sets its members
         return None
     fitting = [c for c in acting if len(c.parameters) == len(node.children)]
     if len(fitting) != 1:
@@ -328,14 +328,14 @@ def listed(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
 
 
 def converted(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
-    """Return an object of a class with constructors from one value, which the library shows without them; None for another class."""
+    """Return an object converted from one value by a constructor, which the library does not show; None without constructors."""
     constructors = [c for c in scope.reader.constructors(kind) if not c.implicit and not c.makes_copy]
     if not constructors or kind.name.startswith("std::"):
         return None
     single = [
         c for c in constructors if c.parameters and all(p.default is not None for p in c.parameters[1:])
     ]
-    # Those that convert nothing come first.
+    # Constructors that need no conversion come first.
     exact = [c for c in single if t.referent(c.parameters[0].type) == node.type] or single
     if len(exact) != 1:
         scope.refuse("braces", f"write the name of the class: {kind}(...)", node.span)
@@ -344,13 +344,14 @@ def converted(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | Non
     return built(scope, node, exact[0], kind, [node])
 
 
-# Copies of objects as C++ makes them: by the copy constructors and assignments of classes, their members and bases.
+# Copies of objects as in C++: by copy constructors and assignment operators of classes, their members and
+# bases.
 
-_MOST = 1024  # elements of an array that are copied one by one
+_MOST = 1024  # limit of array elements that are copied one by one
 
 
 def copy_of_node(scope: FunctionScope, node: Node, kind: t.Record, *, moved: bool = False) -> ir.Expr:
-    """Return a copy of the object that *node* names, as a *kind*; a new object is taken as it is."""
+    """Return a copy of the object *node* as a *kind*; a temporary object is used without a copy."""
     if not places.is_place(node) or not Copying(scope, node.span, moved).calls(kind):
         value = scope.value(node)
         derived = t.derives(value.type, kind)
@@ -361,7 +362,7 @@ def copy_of_node(scope: FunctionScope, node: Node, kind: t.Record, *, moved: boo
 def copied(
     scope: FunctionScope, at: ir.Place, kind: t.Type, span: ir.Span, *, moved: bool = False
 ) -> ir.Expr:
-    """Return a new object of *kind* from that at a place, whose class may be derived from it."""
+    """Return a new object of *kind*, copied from the object at a place, whose class may be derived from *kind*."""
     copying = Copying(scope, span, moved)
     if isinstance(kind, t.Record):
         at = places.as_part(at, kind, span)
@@ -376,7 +377,7 @@ def copied(
 
 
 def copied_array(scope: FunctionScope, at: ir.Place, kind: t.Array, span: ir.Span) -> ir.Compose:
-    """Return the elements of the array at a place, each copied."""
+    """Return copies of the elements of the array at a place."""
     if kind.count > _MOST:
         scope.refuse(
             "copy",
@@ -399,7 +400,7 @@ def copied_array(scope: FunctionScope, at: ir.Place, kind: t.Array, span: ir.Spa
 
 
 def sliced(scope: FunctionScope, at: ir.Place, kind: t.Record, span: ir.Span) -> ir.Expr:
-    """Return the members that the base *kind* of the object at a place has, as an object of that class."""
+    """Return the base *kind* of the object at a place, as an object of that class."""
     assert isinstance(at.type, t.Record)
     scope.refuse_beside(at.type, kind, span)
     at = places.as_part(at, kind, span)
@@ -422,10 +423,10 @@ def base_of(scope: FunctionScope, value: ir.Expr, kind: t.Record, span: ir.Span)
 def assigned(
     scope: FunctionScope, to: ir.Place, node: Node, kind: t.Record, span: ir.Span, *, moved: bool
 ) -> ir.Expr:
-    """Return the assignment that the compiler makes out of the assignments of the members and bases."""
+    """Return the implicit assignment, which assigns the members and bases."""
     copying = Copying(scope, span, moved, assigning=True)
     if not copying.calls(kind):
-        if ends(kind) and not places.is_place(node):  # what is new ends after that
+        if ends(kind) and not places.is_place(node):  # a temporary is destroyed after the copy
             return ir.Assign(to, copied(scope, places.place(scope, node), kind, span), span)
         return ir.Assign(to, copy_of_node(scope, node, kind), span)
     steps = list[ir.Expr]()
@@ -438,9 +439,9 @@ def assigned(
 
 @frozen
 class Copying:
-    """The copies that the compiler makes of objects: by their copy constructors or, *assigning*, their ``operator=``.
+    """The compiler's copies of objects, by copy constructors or, if *assigning*, by ``operator=``.
 
-    What is *moved* is moved where its class says how.
+    With *moved*, classes that have a move operation use it.
     """
 
     scope: FunctionScope
@@ -449,7 +450,7 @@ class Copying:
     assigning: bool = False
 
     def calls(self, kind: t.Type) -> bool:
-        """Return whether a copy of *kind* is more than its bytes."""
+        """Return whether a copy of *kind* involves calls, not only a copy of bytes."""
         kind = t.element_of(kind)
         if not isinstance(kind, t.Record) or kind.union:
             return False
@@ -460,7 +461,7 @@ class Copying:
         return copying[key]
 
     def chosen(self, kind: t.Record) -> Declaration | None:
-        """Return the function of the sources that copies, or moves, objects of a class."""
+        """Return the source's function that copies or moves objects of a class, or None."""
         reader = self.scope.reader
         every = [*reader.assignments(kind)] if self.assigning else reader.constructors(kind)
         candidates = [f for f in every if (self.assigning or f.makes_copy) and not f.implicit]
@@ -468,11 +469,11 @@ class Copying:
             what = "operator=" if self.assigning else "copy constructor"
             text = f"the {what} of {kind}, which is made from a template, is not known here; copy its members"
             self.scope.refuse("copy", text, self.span)
-        moving = [f for f in candidates if f.takes_temporary and self.moved]  # else it is copied
+        moving = [f for f in candidates if f.takes_temporary and self.moved]  # otherwise it is copied
         return next(iter([*moving, *(f for f in candidates if not f.takes_temporary)]), None)
 
     def each(self, to: ir.Place, at: ir.Place, kind: t.Type) -> list[ir.Expr]:
-        """Return the copies of an object, or of its base and members, or of the elements of an array."""
+        """Return the copies of an object: of its base and members, or of the elements of an array."""
         scope, span = self.scope, self.span
         if not self.calls(kind):
             slices = isinstance(kind, t.Record) and isinstance(at.type, t.Record) and kind is not at.type
@@ -519,7 +520,7 @@ def as_base(scope: FunctionScope, at: ir.Place, base: t.Record, span: ir.Span) -
 
 
 def _steady(scope: FunctionScope, at: ir.Place, span: ir.Span, before: list[ir.Expr]) -> ir.Place:
-    """Return a place that is found once, by the steps *before*."""
+    """Return the same place with its address evaluated once, by the steps *before*."""
     if isinstance(innermost(at), ir.LocalStorage | ir.GlobalPlace):
         return at
     if isinstance(at, ir.Temporary):
@@ -532,18 +533,18 @@ def _steady(scope: FunctionScope, at: ir.Place, span: ir.Span, before: list[ir.E
     return first_at(ir.Load(pointer, span), span)
 
 
-# The ends of objects: their own destructors, then those of members and bases.
+# Destruction of objects: their own destructors, then those of members and bases.
 
 Statements = tuple[ir.Statement, ...]
 
 
 def ending_of_local(scope: FunctionScope, local: ir.Local) -> Statements:
-    """Return the statements at the end of a local."""
+    """Return the statements that destroy a local."""
     return ending_of_place(scope, ir.LocalStorage(local, local.span), local.span)
 
 
 def ending_of_place(scope: FunctionScope, at: ir.Place, span: ir.Span) -> Statements:
-    """Return the statements at the end of the object at a place."""
+    """Return the statements that destroy the object at a place."""
     kind = at.type
     if isinstance(kind, t.Array):
         return (_ending_of_array(scope, at, kind, span),)
@@ -561,7 +562,7 @@ def ending_of_place(scope: FunctionScope, at: ir.Place, span: ir.Span) -> Statem
 
 
 def _ending_of_array(scope: FunctionScope, at: ir.Place, kind: t.Array, span: ir.Span) -> ir.Block:
-    """Return the ends of the elements of an array, the last first."""
+    """Return the destruction of the elements of an array, from last to first."""
     left = scope.hold(t.INT64, span)
     first = scope.address(at, t.Pointer(kind.of), span)
     element = ir.Element(first, ir.Load(left, span), span)
@@ -572,7 +573,7 @@ def _ending_of_array(scope: FunctionScope, at: ir.Place, kind: t.Array, span: ir
 
 
 def ending_of_parts(scope: FunctionScope, kind: t.Record, at: ir.Place, span: ir.Span) -> Statements:
-    """Return the ends of the members of an object, the last first, and of its base."""
+    """Return the destruction of an object's members, from last to first, and of its base."""
     base = kind.bases[0] if kind.bases else None
     endings: list[ir.Statement] = []
     for field in reversed(kind.own_fields):
@@ -584,7 +585,7 @@ def ending_of_parts(scope: FunctionScope, kind: t.Record, at: ir.Place, span: ir
     return tuple(endings)
 
 
-# Lambdas: an object of what is captured, and a body that finds it there.
+# Lambdas: a record of the captured variables, and a body that accesses them there.
 
 _THIS = "this"
 _DECLARING = ("VAR_DECL", "UNEXPOSED_DECL")  # their values are not children
@@ -592,7 +593,7 @@ _UNEVALUATED = "CXX_UNARY_EXPR"  # sizeof and alignof
 
 
 def of_lambda(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return the object that a lambda is: its captured values and references, in order."""
+    """Return a lambda as a record: its captured values and references, in order."""
     kind = node.type
     assert isinstance(kind, t.Record)
     wanted = list(_wanted(scope, node, kind))
@@ -606,7 +607,7 @@ def of_lambda(scope: FunctionScope, node: Node) -> ir.Expr:
             name += "_"
         names[name] = None
         captures.members[captured] = name
-    # The library calls a parameter that is written as an array an array where it is captured, too.
+    # For a parameter declared as an array, the library says array in the captures too.
     types = (
         c.type if isinstance(f.type, t.Array) and c is not None and c.decayed else f.type
         for f, c in zip(kind.fields, wanted, strict=True)
@@ -620,13 +621,14 @@ def of_lambda(scope: FunctionScope, node: Node) -> ir.Expr:
 
 
 def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declaration | None]:
-    """Yield the variables in the order of the record's members; None is the object around the lambda."""
+    """Yield the captured variables in the order of the record's members; None stands for ``this``."""
     named = [c.decl for c in node.children if c.kind == "VARIABLE_REF" and c.decl is not None]
     members = list(kind.fields)
-    # In an instance of a template the library shows the captures themselves instead of the body.
+    # In a template instance, the library shows the captures instead of the body.
     body = next((c for c in reversed(node.children) if c.kind == "COMPOUND_STMT"), node)
     used = list(_met(scope, body, set(named)))
-    # A constant is captured only if its address matters, which its use does not show: decide by counting for all or none.
+    # A constant is captured only if its address is needed, which its use does not show: the count decides for
+    # all or none.
     constants = [d for d in used if d.constant and isinstance(d.type, t.Arithmetic) and d.value is not None]
     others = len(used) - len(constants)
     if len(members) - len(named) - any(_is_this(scope, m.type) for m in members) <= others:
@@ -649,7 +651,7 @@ def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declar
 
 
 def _met(scope: FunctionScope, node: Node, listed: set[Declaration]) -> Iterator[Declaration]:
-    """Yield the variables of the function around a lambda in the order in which its body uses them."""
+    """Yield the outer function's variables in the order in which the body of a lambda uses them."""
     if node.kind == _UNEVALUATED:
         return
     for inner in node.children:
@@ -669,7 +671,7 @@ def _met(scope: FunctionScope, node: Node, listed: set[Declaration]) -> Iterator
 
 
 def _fits(member: t.Type, have: t.Type) -> bool:
-    """Return whether a member may hold a variable of type *have*, or refer to one."""
+    """Return whether a captured member may hold, or refer to, a variable of type *have*."""
     same = t.referent(member) == t.referent(have)
     return same or (isinstance(member, t.Array) and have == t.Pointer(member.of))
 
@@ -699,7 +701,7 @@ def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, 
 
 
 def call_operator(scope: FunctionScope, node: Node) -> Declaration | None:
-    """Return the function that a call of the object *node* calls; None where there is no such function, or it takes ``auto``."""
+    """Return the function called by calling the object *node*; None if there is none, or if it takes ``auto``."""
     if not isinstance(node.type, t.Record):
         return None
     return scope.reader.class_of(node).call_operator

@@ -1,4 +1,4 @@
-"""Places: what may be stored to, pointers to them, and when a variable becomes bytes of simulated memory."""
+"""Places: storage locations and pointers to them; also decides which variables become bytes of simulated memory."""
 
 from collections.abc import Iterable, Iterator, Set as AbstractSet
 
@@ -23,20 +23,20 @@ WRAPPERS = ("PAREN_EXPR", "UNEXPOSED_EXPR", "CXX_CONST_CAST_EXPR", *_CASTS)
 _NAMED = ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR", "CXX_THIS_EXPR")
 _ASSIGNING = ("COMPOUND_ASSIGNMENT_OPERATOR",)
 TRANSPARENT = ("move", "forward")  # std::move and std::forward: their argument, as another kind of reference
-_CHOOSING = {"min": "<", "max": ">"}  # std::min and std::max return one of their arguments itself
+_CHOOSING = {"min": "<", "max": ">"}  # std::min and std::max return a reference to one argument
 BY_MEMBER = (".*", "->*")
 VARIABLES = ("VAR_DECL", "PARM_DECL", "UNEXPOSED_DECL")
 
 
 def bare(node: Node) -> Node:
-    """Return *node* without the parentheses and implicit steps around it that do not change its type."""
+    """Return *node* without parentheses and implicit steps that keep the type."""
     while node.kind in WRAPPERS and node.children and _same_object(node, node.children[-1]):
         node = node.children[-1]
     return node
 
 
 def _same_object(node: Node, inner: Node) -> bool:
-    """Return whether a step is from an object to itself, or to its base, whose members it has."""
+    """Return whether a step leads from an object to itself, or to its base, which shares its members."""
     if node.kind in _CASTS and not _to_reference(node):
         return False
     if inner.type == node.type:
@@ -46,13 +46,13 @@ def _same_object(node: Node, inner: Node) -> bool:
 
 
 def is_place(node: Node) -> bool:
-    """Return whether *node* names something that has an address."""
+    """Return whether *node* has an address."""
     node = bare(node)
     if node.kind in _NAMED:
         if node.decl is None:
-            return node.kind != "DECL_REF_EXPR"  # the value that an argument of a template is
+            return node.kind != "DECL_REF_EXPR"  # a template argument's value
         declaration = node.decl
-        # A number that the device or a header gives, such as taskId, has no address.
+        # A number of the device or of a header, such as taskId, has no address.
         numbers = isinstance(node.type, t.Arithmetic)
         supplied = declaration.kind == "VAR_DECL" and declaration.from_prelude and numbers
         return not (declaration.kind == "ENUM_CONSTANT_DECL" or declaration.bit_field or supplied)
@@ -70,7 +70,7 @@ def is_place(node: Node) -> bool:
 
 
 def _to_reference(node: Node) -> bool:
-    """Return whether a cast is one to a reference; one to a value has an implicit load, or a copy, inside."""
+    """Return whether a cast is to a reference; a cast to a value contains an implicit load or copy."""
     inner = node.children[-1]
     while inner.kind == "PAREN_EXPR":
         inner = inner.children[-1]
@@ -79,7 +79,7 @@ def _to_reference(node: Node) -> bool:
 
 
 def reinterprets(node: Node) -> bool:
-    """``reinterpret_cast<T &>(x)``, ``(T &)x``: x seen as another type."""
+    """Return whether *node* is ``reinterpret_cast<T &>(x)`` or ``(T &)x``, which reads x as another type."""
     if node.kind == "CXX_REINTERPRET_CAST_EXPR":
         return not isinstance(node.type, t.Pointer) and _to_reference(node)
     if node.kind != "CSTYLE_CAST_EXPR" or not isinstance(node.type, t.Arithmetic | t.Pointer | t.Record):
@@ -88,13 +88,13 @@ def reinterprets(node: Node) -> bool:
 
 
 def place(scope: FunctionScope, node: Node) -> ir.Place:
-    """Return the place that *node* names; a value gets one of its own."""
+    """Return the place of *node*; a value gets temporary storage."""
     at = _place(scope, node)
     return as_part(at, node.type, node.span) if isinstance(node.type, t.Record) else at
 
 
 def as_part(at: ir.Place, kind: t.Record, span: ir.Span) -> ir.Place:
-    """Return the place of the base *kind* of the object at a place; another kind is the object itself."""
+    """Return the place of the base *kind* of the object at a place, or the place itself for any other kind."""
     for field in (at.type.part(kind) or ()) if isinstance(at.type, t.Record) else ():
         at = ir.Member(at, field, span)
     return at
@@ -109,12 +109,12 @@ def _place(scope: FunctionScope, node: Node) -> ir.Place:
         return _dereferenced(scope, node)
     inner = node.children[-1] if node.kind == "UNEXPOSED_EXPR" and node.children else node
     if inner.type is not None and t.derives(inner.type, node.type):
-        return place(scope, inner)  # a new object, seen as its base
+        return place(scope, inner)  # a new object, accessed as its base
     return made_place(scope, scope.value(node))
 
 
 def made_place(scope: FunctionScope, value: ir.Expr) -> ir.Place:
-    """Return the place of a value; that of an object with a destructor is kept until its full expression ends."""
+    """Return storage for a value; an object with a destructor lives until the end of its full expression."""
     if isinstance(value.type, t.Array) and isinstance(value, ir.Compose):
         return _made_array(scope, value, value.type)
     if not isinstance(value.type, t.Record) or not ends(value.type):
@@ -130,7 +130,7 @@ def made_place(scope: FunctionScope, value: ir.Expr) -> ir.Place:
 
 
 def _made_array(scope: FunctionScope, composed: ir.Compose, kind: t.Array) -> ir.Place:
-    """Return the place of a list in braces: an array that the source does not name, whose elements are stored one by one."""
+    """Return storage for a braced list: an unnamed array, whose elements are stored one by one."""
     span = composed.span
     held = scope.temporary(kind, span)
     here = scope.address(held, t.Pointer(kind), span)
@@ -139,7 +139,7 @@ def _made_array(scope: FunctionScope, composed: ir.Compose, kind: t.Array) -> ir
 
 
 def stores(first: ir.Expr, whole: ir.Expr, kind: t.Array) -> Iterator[ir.Expr]:
-    """Yield the stores of the elements of *whole* from the pointer *first* on; those without a value are zeros."""
+    """Yield the stores of the elements of *whole* from the pointer *first* on; missing elements are zeros."""
     values = whole.values if isinstance(whole, ir.Compose) else ()
     for n in range(kind.count):
         value = values[n] if n < len(values) else None
@@ -152,7 +152,7 @@ def stores(first: ir.Expr, whole: ir.Expr, kind: t.Array) -> Iterator[ir.Expr]:
 
 
 def new_object(value: ir.Expr) -> ir.Local | None:
-    """Return the variable of a temporary object, fresh from a constructor; None for another value."""
+    """Return the variable of a temporary object that a constructor just created; None for other values."""
     if not (isinstance(value, ir.Comma) and isinstance(value.first, ir.Call) and value.first.arguments):
         return None
     this, whole = value.first.arguments[0], value.second
@@ -167,17 +167,17 @@ def new_object(value: ir.Expr) -> ir.Local | None:
 
 
 def pointer(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return the address of the place that *node* names."""
+    """Return the address of *node*."""
     return address_of(scope, place(scope, node), node.span)
 
 
 def reference(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return a reference to the place that *node* names: its address, and something is there."""
+    """Return a reference to *node*: an address at which an object exists."""
     return address_of(scope, place(scope, node), node.span, referred=True)
 
 
 def address_of(scope: FunctionScope, at: ir.Place, span: ir.Span, *, referred: bool = False) -> ir.Expr:
-    """Return the address of a place, as simple as it can be said; *referred*: something is there."""
+    """Return the address of a place in its simplest form; *referred*: an object exists there."""
     if isinstance(at, ir.Element):
         pointer = convert(scope, at.pointer, t.Pointer(at.type), span)
         if isinstance(at.index, ir.Const) and at.index.value == 0:
@@ -194,7 +194,7 @@ def _name(scope: FunctionScope, node: Node) -> ir.Place:
 
 
 def named(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Place:
-    """Return the variable that *declaration* declares, as *node* names it."""
+    """Return the place of the variable that *declaration* declares, accessed by *node*."""
     part = scope.bindings.get(id(declaration))
     if part is not None:
         return part
@@ -211,7 +211,7 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Plac
 
 
 def _unnamed(scope: FunctionScope, declaration: Declaration) -> ir.Local | None:
-    """Return the variable of an anonymous union of the function, which no statement declares; None for another variable."""
+    """Return the variable of an anonymous union in the function, which no statement declares; else None."""
     if declaration.name or declaration.kind != "VAR_DECL" or not declaration.inside(scope.symbol):
         return None
     local = scope.add(declaration)
@@ -220,7 +220,7 @@ def _unnamed(scope: FunctionScope, declaration: Declaration) -> ir.Local | None:
 
 
 def _captured(scope: FunctionScope, declaration: Declaration | None, span: ir.Span) -> ir.Place | None:
-    """Return the member that holds a captured variable (None: the object around the lambda), or what it refers to."""
+    """Return the place of a captured variable (None: of the captured ``this``), or None."""
     this = scope.this
     if scope.captures is None or this is None:
         return None
@@ -235,7 +235,7 @@ def _captured(scope: FunctionScope, declaration: Declaration | None, span: ir.Sp
 
 
 def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Place:
-    """Return a variable at file scope or of a class."""
+    """Return the place of a variable at file scope or of a static class member."""
     if (
         not {*declaration.annotations} - {"aligned"}
         and declaration.constant
@@ -270,7 +270,7 @@ def _unary(scope: FunctionScope, node: Node) -> ir.Place:
 
 
 def _after(scope: FunctionScope, node: Node, done: ir.Expr) -> ir.Place:
-    """Return the place that *done* assigned to, found once, before the assignment."""
+    """Return the place to which the assignment *done* stored, evaluated once, before the assignment."""
     store = done.second if isinstance(done, ir.Comma) else done
     if not isinstance(store, ir.Assign | ir.Update):  # of a bit field
         return ir.Temporary(done, node.span)
@@ -288,7 +288,7 @@ def _member(scope: FunctionScope, node: Node) -> ir.Place:
         return scope.refuse("member", f"the member {node!r} is not known", node.span)
     if declaration.bit_field:
         return ir.Temporary(scope.value(node), node.span)
-    if declaration.kind == "VAR_DECL":  # a static member, which is in no object
+    if declaration.kind == "VAR_DECL":  # a static member belongs to no object
         return _outer(scope, declaration, node)
     base = member_base(scope, node)
     kind = base.type
@@ -308,7 +308,7 @@ def _member(scope: FunctionScope, node: Node) -> ir.Place:
 
 
 def _of_owner(scope: FunctionScope, at: ir.Place, owner: t.Record, name: str, node: Node) -> ir.Place:
-    """Return the member *name* that the class *owner* declares, of an object at a place."""
+    """Return the place of member *name*, declared in class *owner*, of the object at a place."""
     if owner.declares(name):
         field = owner.named(name)
         return followed(ir.Member(at, field, node.span), node.span)
@@ -320,7 +320,7 @@ def _of_owner(scope: FunctionScope, at: ir.Place, owner: t.Record, name: str, no
 def _member_of(
     scope: FunctionScope, base: ir.Place, kind: t.Record, name: str, node: Node
 ) -> ir.Member | None:
-    """Return the member *name* of a *kind* at *base*, or of an anonymous union or structure in it, which *node* may be itself."""
+    """Return member *name* of *kind* at *base*, also inside anonymous unions or structures, one of which *node* may name."""
     for field in kind.fields:
         at = ir.Member(base, field, node.span)
         if field.name == name:
@@ -333,7 +333,7 @@ def _member_of(
 
 
 def this(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return the object whose method this is; in a lambda the object that it has captured."""
+    """Return ``this``; in a lambda the captured object."""
     if scope.captures is not None:
         at = _captured(scope, None, node.span)
         if at is not None:
@@ -346,7 +346,7 @@ def this(scope: FunctionScope, node: Node) -> ir.Expr:
 
 
 def member_base(scope: FunctionScope, node: Node) -> ir.Place:
-    """Return the object of ``object.member``, ``pointer->member``, or of a member named alone."""
+    """Return the object of ``object.member``, ``pointer->member``, or of a member without a prefix."""
     inner = [c for c in node.children if c.type is not None]
     if not inner:
         return first_at(this(scope, node), node.span)
@@ -356,7 +356,7 @@ def member_base(scope: FunctionScope, node: Node) -> ir.Place:
 
 
 def offset_of_member(scope: FunctionScope, node: Node) -> ir.Expr | None:
-    """Return ``&A::x``, one more than where the member is in its class; None where *node* names no member of a class."""
+    """Return ``&A::x`` as the member's offset plus one; None if *node* is not a member of a class."""
     declaration = node.decl
     if node.kind != "DECL_REF_EXPR" or declaration is None or declaration.kind != "FIELD_DECL":
         return None
@@ -369,13 +369,13 @@ def offset_of_member(scope: FunctionScope, node: Node) -> ir.Expr | None:
 
 
 def object_of(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return the address of the object of ``object.*member`` and ``pointer->*member``."""
+    """Return the address of the object in ``object.*member`` and ``pointer->*member``."""
     left = node.children[0]
     return scope.value(left) if node.op == "->*" else pointer(scope, left)
 
 
 def _by_member(scope: FunctionScope, node: Node) -> ir.Place:
-    """Return the member that a pointer to members leads to."""
+    """Return the place to which a pointer to member leads."""
     this, at, span = object_of(scope, node), scope.value(node.children[-1]), node.span
     whole = this.type.to if isinstance(this.type, t.Pointer) else this.type
     if isinstance(whole, t.Record):
@@ -422,18 +422,18 @@ def _call(scope: FunctionScope, node: Node) -> ir.Place:
 
 
 def _chosen(scope: FunctionScope, node: Node, op: str, nodes: list[Node]) -> ir.Place:
-    """Return the second of two places if it is less, or greater, than the first, otherwise the first; evaluate each once."""
+    """Return the second of two places if it is less (or greater) than the first, else the first; both are evaluated once."""
     before: list[ir.Expr] = []
     pointers = (pointer(scope, g) for g in nodes)
     first, second = (scope.kept(at, before) if acts(at) else at for at in pointers)
     left, right = (ir.Load(referred(at, at.span), at.span) for at in (first, second))
-    better = ir.Compare(op, right, left, node.span)  # where both are equal, the first
+    better = ir.Compare(op, right, left, node.span)  # if both are equal, the first
     chosen = ir.Conditional(better, second, first, first.type, node.span)
     return referred(sequence(before, chosen, node.span), node.span)
 
 
 def referred(pointer: ir.Expr, span: ir.Span) -> ir.Element:
-    """Return the place that a reference refers to; one that is a step from a pointer is the element there."""
+    """Return the place to which a reference refers; a pointer plus an offset becomes an element."""
     if isinstance(pointer, ir.Offset) and not pointer.back:
         return ir.Element(pointer.pointer, pointer.count, span)
     return first_at(pointer, span)
@@ -460,17 +460,17 @@ _MAKERS = {
 
 
 def loaded(value: ir.Expr, node: Node) -> ir.Expr:
-    """Return *value*, or, if it is a reference that a call returned, the value that it refers to."""
+    """Return *value*; if it is a reference returned from a call, the value to which it refers."""
     if t.refers(value.type) and not isinstance(node.type, t.FunctionType):
         return ir.Load(referred(value, node.span), node.span)
     return value
 
 
-# Storage of locals: when a variable becomes bytes of simulated memory.
+# Storage of locals: which variables become bytes of simulated memory.
 
 
 def to_memory(pointer: ir.Expr) -> ir.Local | None:
-    """Move the local that *pointer* is the address of to memory, as an instruction uses its bytes, and return it."""
+    """Move the local to which *pointer* points to memory, because an instruction uses its bytes, and return it."""
     while isinstance(pointer, ir.Convert | ir.Offset):
         pointer = pointer.value if isinstance(pointer, ir.Convert) else pointer.pointer
     if isinstance(pointer, ir.AddressOf):
@@ -482,7 +482,7 @@ def to_memory(pointer: ir.Expr) -> ir.Local | None:
 
 
 def settle(functions: Iterable[ir.Function], as_bytes: AbstractSet[str]) -> None:
-    """Give records that are seen as bytes somewhere or have members at the same bytes, and arrays of them, bytes."""
+    """Move to memory all locals that need bytes: unions, records accessed as bytes, arrays of these, and variables with numeric addresses."""
     for function in functions:
         for local in function.locals:
             if _in_bytes(local.type, as_bytes):
@@ -491,7 +491,7 @@ def settle(functions: Iterable[ir.Function], as_bytes: AbstractSet[str]) -> None
 
 
 def _in_bytes(kind: t.Type, names: AbstractSet[str]) -> bool:
-    """Return whether *kind* is a union or one of the records called *names*, or has one in it."""
+    """Return whether *kind* is or contains a union, or one of the records *names*."""
     kind = t.element_of(kind)
     if not isinstance(kind, t.Record):
         return False
@@ -500,7 +500,7 @@ def _in_bytes(kind: t.Type, names: AbstractSet[str]) -> bool:
 
 
 def _addresses(function: ir.Function) -> None:
-    """Give variables bytes whose addresses are made numbers, at once or through a pointer of the function."""
+    """Move variables to memory whose addresses are converted to numbers, directly or through a pointer variable."""
     nodes = walk(function.body)
     numbers = [
         n.value
@@ -527,4 +527,4 @@ def _move(local: ir.Local) -> None:
     if local.storage in (ir.Storage.VALUE, ir.Storage.CELL) and not isinstance(
         local.type, t.ClassType | t.VectorRegister
     ):
-        local.storage, local.space = ir.Storage.MEMORY, "ldram"  # where a task has its stack
+        local.storage, local.space = ir.Storage.MEMORY, "ldram"  # the space of a task's stack

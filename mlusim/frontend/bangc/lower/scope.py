@@ -1,4 +1,4 @@
-"""The state of lowering one function: its names, its locals, and the module that it becomes part of."""
+"""The state of lowering one function: its names, its locals, and its translation unit."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
 
 
-MOST_ALIGN = 256  # bytes: memory of the host's calls has no more
+MOST_ALIGN = 256  # bytes; allocations by host calls have no larger alignment
 
 
 class Untranslatable(Exception):
-    """A construct that the intermediate form does not have; ends the lowering of its function."""
+    """A construct that the intermediate form lacks; it ends the lowering of the function."""
 
     def __init__(self, problem: ir.TranslationProblem) -> None:
         super().__init__(problem.message)
@@ -29,9 +29,10 @@ class Untranslatable(Exception):
 
 @define(eq=False)
 class Captures:
-    """The captures of one lambda: the names of its record's members, by variable.
+    """The captures of a lambda: the member names of its record, by variable.
 
-    The object around it is None.  A variable is its declaration: one macro declares several at one place.
+    The key of the captured ``this`` is None. Other keys are declarations, because a macro may declare several
+    variables at one position.
     """
 
     members: dict[Declaration | None, str] = field(factory=dict)
@@ -39,40 +40,40 @@ class Captures:
 
 @define(eq=False)
 class Surroundings:
-    """The state that the functions of a file share while they are lowered."""
+    """The state that all functions of a file share while they are lowered."""
 
     unit: "ParsedFile"
-    need: Callable[[Declaration], str]  # asks for a function; its symbol
+    need: Callable[[Declaration], str]  # requests a function, and returns its symbol
     variable: Callable[..., ir.Global]  # at file scope, or in GDRAM: of a declaration, by its symbol
-    as_bytes: set[str]  # records that are seen as bytes somewhere
-    hidden: set[str] = field(factory=set)  # functions that the library has to be asked for by name
-    dispatches: list[tuple[Any, ...]] = field(factory=list)  # calls of virtual methods, with the class
+    as_bytes: set[str]  # records accessed as bytes
+    hidden: set[str] = field(factory=set)  # functions that must be requested from the library by name
+    dispatches: list[tuple[Any, ...]] = field(factory=list)  # virtual calls, with the class
     copying: dict[Any, bool] = field(factory=dict)  # whether copies of a class call functions
     closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their record
-    # Static variables of functions, which lambdas and local classes see.
+    # Static variables of functions, which are visible in lambdas and local classes.
     statics: dict[Declaration, ir.Local] = field(factory=dict)
 
 
 @define(eq=False)
 class FunctionScope(ABC):
-    """One function while it is lowered, as the files see it that lower parts of its expressions."""
+    """A function during its lowering; the base class for the files that lower parts of it."""
 
     around: Surroundings
     result: t.Type
     symbol: str = ""
     this: ir.Local | None = None
-    captures: Captures | None = None  # if it is the body of a lambda
+    captures: Captures | None = None  # of a lambda's body
     locals: list[ir.Local] = field(factory=list)
-    hidden: list[ir.Declare] = field(factory=list)  # temporaries, declared where the function begins
-    loops: int = 0  # around what is lowered
+    hidden: list[ir.Declare] = field(factory=list)  # temporaries, declared at the start of the function
+    loops: int = 0  # depth of loops around the current node
     kernel: bool = False
-    owned: list[ir.Local] = field(factory=list)  # objects with destructors that no block has taken yet
-    blocks: list[ir.Span] = field(factory=list)  # the statements around that end the scope of a name
-    # Temporary objects with destructors: their full expression ends them.
+    owned: list[ir.Local] = field(factory=list)  # objects with destructors that belong to no block yet
+    blocks: list[ir.Span] = field(factory=list)  # the enclosing statements that end the scope of a name
+    # Temporary objects with destructors, which end with their full expression.
     loose: list[ir.Local] = field(factory=list)
-    # Objects that may be the function's result, each with the flag that is set at run time when it is.
+    # Objects that may be the function's result, each with the flag that is set at run time if it is.
     elided: dict[ir.Local, ir.Local] = field(factory=dict)
-    labels: list[list[str]] = field(factory=list)  # of the blocks around
+    labels: list[list[str]] = field(factory=list)  # of the enclosing blocks
     bindings: dict[int, ir.Place] = field(factory=dict)  # parts of values, by the declaration of their names
     _by_declaration: dict[int, ir.Local] = field(factory=dict)
     _names: set[str] = field(factory=set)
@@ -83,11 +84,11 @@ class FunctionScope(ABC):
 
     @abstractmethod
     def valued(self, node: Node, to: t.Type) -> ir.Expr:
-        """Return the value of *node* as one of type *to*."""
+        """Return the value of *node*, converted to type *to*."""
 
     @abstractmethod
     def call(self, node: Node) -> ir.Expr:
-        """Return a call; its type is a reference where the function returns one."""
+        """Lower a call; its type is a reference if the function returns one."""
 
     @abstractmethod
     def statement(self, node: Node) -> list[ir.Statement]:
@@ -99,11 +100,11 @@ class FunctionScope(ABC):
 
     @property
     def reader(self) -> CursorReader:
-        """The reader of the file's cursors."""
+        """The reader of the file's libclang cursors."""
         return self.around.unit.reader
 
     def decided(self, test: Node) -> int | float | None:
-        """Return the value of a constant test; None for another, and for a test that must run for what it stores or calls."""
+        """Return the value of a constant test; None if it is not constant or has side effects."""
         value = self.reader.value(test)
         return None if value is None or self.acts(test) else value
 
@@ -115,7 +116,7 @@ class FunctionScope(ABC):
         return any(self.acts(child) for child in node.children)
 
     def refuse(self, construct: str, message: str, span: ir.Span) -> NoReturn:
-        """End the lowering with a sentence about what is at *span*."""
+        """Abort the lowering with a message about the construct at *span*."""
         text = self.around.unit.text_of(span.file) if span.file else ""
         raise Untranslatable(
             ir.TranslationProblem(construct, message, span, excerpt_of(text, span.line, span.column))
@@ -126,11 +127,11 @@ class FunctionScope(ABC):
         return ir.Call(self.around.need(target), target.title, (*arguments,), target.result, span)
 
     def add(self, declaration: Declaration, *, parameter: bool = False) -> ir.Local:
-        """Return the local that *declaration* declares."""
+        """Create the local that *declaration* declares."""
         kind = declaration.type
         self.refuse_class(kind, declaration.span)
         if parameter and ends(kind):
-            if self.kernel:  # whose objects the host makes
+            if self.kernel:  # the host creates its objects
                 self.refuse_destructor(kind, declaration.span)
             kind = t.Pointer(kind, reference=True)
         local = ir.Local(
@@ -156,7 +157,7 @@ class FunctionScope(ABC):
         return local
 
     def in_gdram(self, declaration: Declaration) -> bool:
-        """Return whether a variable of the function is one that the device has, ``__mlu_const__`` or ``__mlu_device__``; it is bound then."""
+        """Return whether a local variable is ``__mlu_const__`` or ``__mlu_device__``; it is then bound to a global."""
         marks = {"device", "const"} & {*declaration.annotations}
         if not marks:
             return False
@@ -164,14 +165,14 @@ class FunctionScope(ABC):
         try:
             variable = self.around.variable(declaration, symbol)
         except Untranslatable:
-            if "const" in marks:  # with a value that is known in the call alone: the task has its own
+            if "const" in marks:  # a value known only in the call: the task has its own copy
                 return False
             raise
         self.bindings[id(declaration)] = ir.GlobalPlace(variable, declaration.span)
         return bool(variable.space)
 
     def unnamed(self, declaration: Declaration) -> ir.Local:
-        """Return a variable for the value of a declaration that names its parts alone."""
+        """Create a variable for the value of a structured binding."""
         kind = declaration.type
         self.refuse_destructor(kind, declaration.span)
         local = ir.Local(self._unique(f"{names.OWN}b"), "", kind, declaration.spelling, declaration.span)
@@ -180,7 +181,7 @@ class FunctionScope(ABC):
         return local
 
     def _place(self, local: ir.Local, declaration: Declaration) -> None:
-        """Return the storage of a variable, as far as the declaration says."""
+        """Set the storage of a variable, as far as the declaration determines it."""
         words = [a for a in declaration.annotations if a in ("nram", "wram", "sram", "ldram")]
         if words:
             local.storage, local.space = ir.Storage.MEMORY, words[0]
@@ -199,7 +200,7 @@ class FunctionScope(ABC):
             local.constant = fixed_words(declaration)
 
     def alignment(self, declaration: Declaration) -> int:
-        """Return the bytes to a multiple of which a variable is aligned, by itself or by the structure that it is; 1 of others."""
+        """Return the alignment of a variable in bytes: its own, or that of its structure; else 1."""
         asked, leaf = declaration.alignment, t.element_of(declaration.type)
         if asked is None:
             text = f"the alignment of {declaration.name} is not a number that is written out; write it as in alignas(64)"
@@ -211,16 +212,16 @@ class FunctionScope(ABC):
         return asked
 
     def local(self, declaration: Declaration) -> ir.Local | None:
-        """Return the local that was declared by *declaration*."""
+        """Return the local of *declaration*, or None."""
         return self._by_declaration.get(id(declaration))
 
     def knows(self, declaration: Declaration) -> bool:
-        """Return whether *declaration* is a variable of this function, or one that its lambda has captured."""
+        """Return whether *declaration* is a variable of this function, or captured by this lambda."""
         held = self.captures is not None and declaration in self.captures.members
         return held or id(declaration) in self._by_declaration
 
     def static(self, declaration: Declaration) -> ir.Local | None:
-        """Return the local for a static variable of the function around this lambda, or around the class of this method."""
+        """Return a local for a static variable of the function around this lambda or local class."""
         home = self.around.statics.get(declaration)
         if home is None:
             return None
@@ -231,12 +232,12 @@ class FunctionScope(ABC):
         local.fixed, local.align = home.fixed, home.align
         self._by_declaration[id(declaration)] = local
         self.locals.append(local)
-        self.hidden.append(ir.Declare(local, None, home.span))  # the other function has made it
+        self.hidden.append(ir.Declare(local, None, home.span))  # the other function initialises it
         return local
 
     @property
     def this_type(self) -> t.Type | None:
-        """The type of ``this`` as the source means it."""
+        """The type of ``this`` as in the source."""
         if self.captures is None or self.this is None:
             return None if self.this is None else self.this.type
         name = self.captures.members.get(None)
@@ -245,19 +246,19 @@ class FunctionScope(ABC):
         return record.field(name).type if name is not None and isinstance(record, t.Record) else None
 
     def hold(self, kind: t.Type, span: ir.Span) -> ir.LocalStorage:
-        """Return a variable that the source does not name, which is stored to before it is read."""
+        """Create a variable without a source name, which is stored to before it is read."""
         local = ir.Local(self._unique(f"{names.OWN}t"), "", kind, str(kind), span)
         self.locals.append(local)
         return ir.LocalStorage(local, span)
 
     def kept(self, value: ir.Expr, before: list[ir.Expr]) -> ir.Load:
-        """Return the load of a variable that is set to *value* at the end of *before*."""
+        """Append to *before* an assignment of *value* to a new variable, and return the variable's load."""
         held = self.hold(value.type, value.span)
         before.append(ir.Assign(held, value, value.span))
         return ir.Load(held, value.span)
 
     def temporary(self, kind: t.Type, span: ir.Span) -> ir.LocalStorage:
-        """Return an object that the source does not name, which is declared where the function begins."""
+        """Create an object without a source name, declared at the start of the function."""
         held = self.hold(kind, span)
         held.local.storage = ir.Storage.CELL
         if isinstance(kind, t.Array):
@@ -266,7 +267,7 @@ class FunctionScope(ABC):
         return held
 
     def refuse_beside(self, kind: t.Type, base: t.Type, span: ir.Span) -> None:
-        """Refuse to see an object as a base of its class that is not the first one: that lies elsewhere in it."""
+        """Refuse access to an object as a base class other than the first, which lies elsewhere in the object."""
         if isinstance(kind, t.Record) and base in kind.others:
             self.refuse(
                 "inheritance",
@@ -291,7 +292,7 @@ class FunctionScope(ABC):
             )
 
     def forget(self, pointer: ir.Expr) -> None:
-        """Remove the temporary whose address *pointer* is: a local takes its place."""
+        """Remove the temporary at address *pointer*: a local takes its place."""
         assert isinstance(pointer, ir.AddressOf)
         assert isinstance(pointer.place, ir.LocalStorage)
         local = pointer.place.local
@@ -299,7 +300,7 @@ class FunctionScope(ABC):
         self.locals.remove(local)
 
     def refuse_loose(self, mark: int, span: ir.Span) -> None:
-        """Refuse temporary objects with a destructor, after the first *mark* of them, in a place that does not allow any."""
+        """Refuse temporary objects with destructors, from index *mark* on, where they are not supported."""
         for local in self.loose[mark:]:
             self.refuse(
                 "destructor",
@@ -308,7 +309,7 @@ class FunctionScope(ABC):
             )
 
     def elide(self, local: ir.Local, span: ir.Span) -> ir.Local:
-        """Return the flag that is set at run time if *local*, which has a destructor, is the result of the function."""
+        """Return the flag that is set at run time if *local*, which has a destructor, is the function's result."""
         flag = self.elided.get(local)
         if flag is None:
             flag = self.elided[local] = self.hold(t.BOOL, span).local
@@ -324,7 +325,7 @@ class FunctionScope(ABC):
         return chosen
 
     def address(self, place: ir.Place, kind: t.Type, span: ir.Span) -> ir.Expr:
-        """Return a pointer to *place*; the local that it is a part of is not a plain value any more."""
+        """Return a pointer to *place*; the local that contains it can no longer be a plain value."""
         base = innermost(place)
         if isinstance(base, ir.LocalStorage) and base.local.storage is ir.Storage.VALUE:
             base.local.storage = ir.Storage.CELL
@@ -332,7 +333,7 @@ class FunctionScope(ABC):
 
 
 def _in_array(local: ir.Local, kind: t.Array) -> None:
-    """Let an array of a function be where its elements can be: those that are numbers of the device lie in memory."""
+    """Set the storage of a local array: arrays of device numbers lie in memory."""
     inner = t.element_of(kind)
     local.stack = isinstance(inner, t.Arithmetic) and inner != t.DOUBLE
     local.storage = ir.Storage.MEMORY if local.stack else ir.Storage.CELL
@@ -340,14 +341,14 @@ def _in_array(local: ir.Local, kind: t.Array) -> None:
 
 
 def innermost(place: ir.Place) -> ir.Place:
-    """Return the object that *place* is a member of, or of whose member; another place is itself."""
+    """Return the object of which *place* is a (nested) member, or *place* itself."""
     while isinstance(place, ir.Member):
         place = place.base
     return place
 
 
 def number(value: float, kind: t.Type, node: "Node | ir.Span") -> ir.Const:
-    """Return a constant at *node*."""
+    """Return a constant at the location of *node*."""
     return ir.Const(value, kind, node if isinstance(node, ir.Span) else node.span)
 
 
@@ -357,23 +358,23 @@ def local_value(local: ir.Local, span: ir.Span) -> ir.Load:
 
 
 def first_at(pointer: ir.Expr, span: ir.Span) -> ir.Element:
-    """Return the element that *pointer* points to."""
+    """Return the element to which *pointer* points."""
     return ir.Element(pointer, number(0, t.INT64, span), span)
 
 
 def followed(at: ir.Place, span: ir.Span) -> ir.Place:
-    """Return a place, or, if it holds a reference, the place that it refers to."""
+    """Return a place; if it holds a reference, the place to which it refers."""
     return first_at(ir.Load(at, span), span) if t.refers(at.type) else at
 
 
 def sequence(steps: Sequence[ir.Expr], last: ir.Expr, span: ir.Span, kind: t.Type | None = None) -> ir.Expr:
-    """Return an expression that evaluates *steps* and then *last*, whose value it has, as a *kind* if that is given."""
+    """Return an expression that evaluates *steps*, then *last*, and has the value of *last*, with type *kind* if given."""
     for step in reversed(steps):
         last = ir.Comma(step, last, kind or last.type, span)
     return last
 
 
 def fixed_words(declaration: Declaration) -> str:
-    """Return the words that name a constant where a store is refused."""
+    """Return the words that describe a constant in the message for a refused store."""
     span = declaration.span
     return f"{declaration.name}, a constant declared at {shown_file(span.file)}:{span.line}"

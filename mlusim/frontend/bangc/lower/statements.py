@@ -1,4 +1,4 @@
-"""Lowering of statements to the form."""
+"""Lowers statements to the intermediate form."""
 
 import functools
 import itertools
@@ -17,7 +17,7 @@ from mlusim.frontend.bangc.parse.nodes import BEGIN, STOP, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
 MOST_INITIAL = 1 << 20
-"""Bytes of an array of a function that a list gives values to: more than a core's NRAM has."""
+"""Limit, in bytes, of a local array with an initialiser list: more than a core's NRAM."""
 
 Body = tuple[ir.Statement, ...]
 _Parts = tuple[Node | None, Node | None, Node | None]  # of a ``for``: initialisation, test and step
@@ -35,7 +35,7 @@ _IGNORED = (
     "FUNCTION_DECL",
     "NAMESPACE_ALIAS",
 )
-# What their heads declare ends with them.
+# Variables declared in the head of a statement end with it.
 _SCOPES = ("IF_STMT", "FOR_STMT", "WHILE_STMT", "CXX_FOR_RANGE_STMT", "SWITCH_STMT")
 
 
@@ -50,24 +50,24 @@ def body(scope: FunctionScope, node: Node) -> Body:
 
 
 def statement(scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    """Lower one statement; to nothing where it has no effect."""
+    """Lower one statement; the list is empty if it has no effect."""
     mark = len(scope.loose)
     statements = _ended(scope, _lowered(scope, node), mark, node)
-    # The debugger stops at the invocation of a macro, too.
+    # The debugger also stops at the invocation of a macro.
     return statements if node.invoked is None else [ir.Block((), node.invoked), *statements]
 
 
 def _ended(scope: FunctionScope, statements: list[ir.Statement], mark: int, node: Node) -> list[ir.Statement]:
-    """Return *statements*, the statements of *node*, with the ends of its temporary objects."""
+    """Return *statements*, lowered from *node*, with the destruction of their temporary objects."""
     loose = scope.loose[mark:]
     if not loose:
         return statements
     alone = all(isinstance(s, ir.Evaluate | ir.Declare) for s in statements)
-    # A reference makes the object that it is bound to live as long as itself.
+    # A reference extends the life of the object to which it is bound.
     extended = any(isinstance(s, ir.Declare) and isinstance(s.local.type, t.Pointer) for s in statements)
     result = statements[-1].value if statements and isinstance(statements[-1], ir.Return) else None
     before, after = statements, list[ir.Statement]()
-    # A result is computed before the temporary objects end that it comes from.
+    # A result is computed before the temporary objects end on which it depends.
     if result is not None and isinstance(result.type, t.Arithmetic):
         held = scope.hold(result.type, node.span)
         before = [ir.Evaluate(ir.Assign(held, result, node.span), node.span)]
@@ -87,7 +87,7 @@ def _ended(scope: FunctionScope, statements: list[ir.Statement], mark: int, node
 def _tested_first(
     scope: FunctionScope, statements: list[ir.Statement], loose: list[ir.Local], mark: int, node: Node
 ) -> list[ir.Statement]:
-    """Return an ``if`` or a switch whose test makes temporary objects: these end before it goes on."""
+    """Return an ``if`` or a switch whose test creates temporary objects, which end right after the test."""
     *before, last = statements
     assert isinstance(last, ir.If | ir.Switch)
     tested = last.test if isinstance(last, ir.If) else last.value
@@ -120,7 +120,7 @@ def _lowered(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def effect(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return an expression whose value is not used."""
+    """Lower an expression whose value is not used."""
     while node.kind in ("PAREN_EXPR", "UNEXPOSED_EXPR") or (
         node.kind == "CSTYLE_CAST_EXPR" and isinstance(node.type, t.Void)
     ):
@@ -153,7 +153,7 @@ def _declarations(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> list[ir.Statement]:
-    """Lower the declaration of a variable of a function."""
+    """Lower the declaration of a local variable."""
     initial = declaration.initialiser
     kind = declaration.type
     if isinstance(kind, t.ClassType) and kind.name.endswith("]"):
@@ -193,13 +193,13 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
 def _constructed(
     scope: FunctionScope, declaration: Declaration, initial: Node, span: ir.Span
 ) -> list[ir.Statement]:
-    """Lower a record that a call makes; a constructor of the sources makes it in place, without a temporary object."""
+    """Lower the initialisation of a record by a call; a constructor initialises it in place, without a temporary."""
     value = scope.call(initial)
     empty = not getattr(value, "values", (1,)) and not initial.children
     if places.new_object(value) is not None and not declaration.static:
         assert isinstance(value, ir.Comma)
         assert isinstance(value.first, ir.Call)
-        scope.forget(value.first.arguments[0])  # no temporary object is made
+        scope.forget(value.first.arguments[0])  # no temporary object is created
         local = scope.add(declaration)
         here = scope.address(ir.LocalStorage(local, span), t.Pointer(local.type), span)
         construction = ir.Call(
@@ -214,7 +214,7 @@ def _constructed(
 
 
 def _begun(scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    """Lower the declaration in the head of a statement: ``if (int n = ...)``, ``if (int n = ...; n > 2)``."""
+    """Lower a declaration in the head of a statement: ``if (int n = ...)``, ``if (int n = ...; n > 2)``."""
     if node.kind == "VAR_DECL" and node.decl is not None:
         return declare(scope, node.decl, node.span)
     return statement(scope, node)
@@ -228,7 +228,7 @@ def _if(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     test, then, other = parts[0], parts[1], parts[2] if len(parts) > 2 else None
     outcome = scope.decided(test)
     if outcome is not None:
-        live = then if outcome else other  # what never runs need not translate
+        live = then if outcome else other  # a branch that never runs need not translate
         statements = [] if live is None else statement(scope, live)
     else:
         tested = scope.valued(test, t.BOOL)
@@ -270,13 +270,13 @@ def _for(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 @functools.lru_cache(maxsize=8)
 def _behind_pragmas(text: str) -> frozenset[int]:
-    """Return the lines of *text* behind a pragma that asks for the turns of a loop to be written out."""
+    """Return the lines of *text* that follow a pragma which requests loop unrolling."""
     lines = enumerate(text.splitlines(), 2) if "unroll" in text else ()
     return frozenset(number for number, line in lines if line.split()[:2] == ["#pragma", "unroll"])
 
 
 def _each(scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    """``for (auto x : elements)``."""
+    """Lower ``for (auto x : elements)``."""
     variable, source, inner = node.children[0], node.children[1], node.children[-1]
     before: list[ir.Statement] = []
     first, last = _ends(scope, source, before)
@@ -298,11 +298,11 @@ def _each(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def _element(scope: FunctionScope, kind: t.Type, here: ir.Expr, span: ir.Span) -> tuple[Body, ir.Expr]:
-    """Return the value of a variable of *kind* of the element at the pointer or the reference *here*, or that is *here*, and what comes before."""
+    """Return the value of a loop variable of *kind* for the element at (or that is) *here*, and the statements before it."""
     if t.refers(kind):
         if isinstance(here, ir.Load) or t.refers(here.type):
             return (), here
-        held = scope.hold(here.type, span)  # a value is put into a variable of the turn
+        held = scope.hold(here.type, span)  # store the value in a variable of the iteration
         return (ir.Declare(held.local, here, span),), places.address_of(scope, held, span)
     if not isinstance(here, ir.Load) and not t.refers(here.type):
         return (), convert(scope, here, kind, span)
@@ -319,14 +319,14 @@ def _over_pointers(_: FunctionScope, at: ir.LocalStorage, stop: ir.LocalStorage,
     kind, span = at.type, source.span
     assert isinstance(kind, t.Pointer)
     here = ir.Load(at, span)
-    # Not <, as C++ has it: iterators need no order.
+    # As in C++ the test is != instead of <: iterators need no order.
     test = ir.Compare("!=", here, ir.Load(stop, span), span)
     step = ir.Update(at, "+", number(1, t.INT64, source), kind, False, span)
     return test, here, step
 
 
 def _over_class(scope: FunctionScope, at: ir.LocalStorage, stop: ir.LocalStorage, source: Node) -> Turns:
-    """Return the calls of the operators of the class that the iterators are of."""
+    """Return the calls of the iterator class's operators."""
     kind, span = at.type, source.span
     assert isinstance(kind, t.Record)
     scope.refuse_destructor(kind, span)
@@ -351,7 +351,7 @@ def _over_class(scope: FunctionScope, at: ir.LocalStorage, stop: ir.LocalStorage
 
 
 def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tuple[ir.Expr, ir.Expr]:
-    """Return the pointers to the first element and past the last; expressions added to *before* hold a value."""
+    """Return pointers to the first element and past the last; statements that hold a value are added to *before*."""
     kind, span = source.type, source.span
     if isinstance(kind, t.Array):
         first = scope.address(places.place(scope, source), t.Pointer(kind.of), span)
@@ -370,7 +370,7 @@ def _no_loop(scope: FunctionScope, kind: t.Type, source: Node) -> NoReturn:
 
 
 def _held(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> ir.Place:
-    """Return the place of the elements; a value is put into a variable *before* the loop."""
+    """Return the place of the elements; a temporary is stored in a variable *before* the loop."""
     held = places.place(scope, source)
     if not isinstance(held, ir.Temporary):
         return held
@@ -381,7 +381,7 @@ def _held(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> ir.
 
 
 def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: ir.Expr, source: Node) -> ir.Expr | None:
-    """Return the result of ``begin`` or ``end`` of a class of the sources."""
+    """Return the result of ``begin`` or ``end`` of a class in the sources."""
     unit = scope.around.unit
     name = "begin" if word == BEGIN else "end"
     constant = source.cursor.type.get_canonical().is_const_qualified()
@@ -399,7 +399,7 @@ def _while(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def _tested(scope: FunctionScope, node: Node, test: Node | None) -> tuple[ir.Expr | None, Body]:
-    """Return the test of a loop; if it declares a variable, return the statements that begin every turn instead."""
+    """Return the test of a loop, or, if it declares a variable, the statements at the start of every iteration instead."""
     declared = [child for child in node.children[:-1] if child.kind == "VAR_DECL"]
     begun = [s for child in declared for s in _begun(scope, child)]
     tested = None if test is None else scope.valued(test, t.BOOL)
@@ -412,14 +412,14 @@ def _do(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     inner, test = node.children[0], node.children[-1]
     repeated = turn(scope, inner)
     outcome = scope.decided(test)
-    if outcome == 0 and not _leaves(repeated):  # do ... while (0), as macros have it: no loop
+    if outcome == 0 and not _leaves(repeated):  # do ... while (0), as in macros: no loop
         return [ir.Block(repeated, node.span)] if repeated else []
     return [ir.Loop(scope.valued(test, t.BOOL), None, repeated, True, node.span)]
 
 
 def _leaves(statements: Body, *, switched: bool = False) -> bool:
-    """Return whether a break or a continue belongs to the loop around *statements*."""
-    kinds = ir.Continue if switched else ir.Break | ir.Continue  # a break in a switch ends that
+    """Return whether *statements* contain a break or continue of the loop around them."""
+    kinds = ir.Continue if switched else ir.Break | ir.Continue  # a break in a switch leaves the switch
     for inner in statements:
         if isinstance(inner, kinds):
             return True
@@ -449,7 +449,7 @@ def _return(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def _named_result(scope: FunctionScope, value: Node) -> ir.Local | None:
-    """Return the object of the function that is its result, which is not copied: C++ allows that, and compilers do it."""
+    """Return the local object that is the function's result without a copy (NRVO), which C++ allows and compilers do."""
     if not isinstance(scope.result, t.Record):
         return None
     target = value.decl
@@ -484,12 +484,12 @@ def _switch(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def binds(node: Node) -> bool:
-    """Return whether a declaration names the parts of its value."""
+    """Return whether a declaration is a structured binding."""
     return node.kind == "UNEXPOSED_DECL" and node.decl is not None and node.decl.name.startswith("[")
 
 
 def declare_bindings(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> ir.Declare:
-    """Declare a variable without a name for the value, and bind the names to its parts."""
+    """Declare an unnamed variable for the value, and bind the names to its parts."""
     initial = declaration.initialiser
     if initial is None:
         return scope.refuse("structured binding", "this binding has no value; give it one", span)
@@ -502,7 +502,7 @@ def declare_bindings(scope: FunctionScope, declaration: Declaration, span: ir.Sp
 
 
 def bound_names(scope: FunctionScope, declaration: Declaration, value: ir.Expr, span: ir.Span) -> ir.Declare:
-    """Return the parts of *value* by the names that *declaration* gives them."""
+    """Bind the names in *declaration* to the parts of *value*, and return the declaration of the unnamed variable."""
     local = scope.unnamed(declaration)
     held = followed(ir.LocalStorage(local, span), span)
     for n, part in enumerate(declaration.children):
@@ -522,11 +522,11 @@ def _part(scope: FunctionScope, held: ir.Place, n: int, part: Declaration) -> ir
     )
 
 
-# Statements that leave others: ``goto``, and the ends of objects at the end of their block.
+# Jumps out of statements: ``goto``, and the destruction of objects at the end of their block.
 
 
 def block(scope: FunctionScope, children: list[Node]) -> Body:
-    """Return the statements of a block; objects that are declared there end with it."""
+    """Return the statements of a block; objects that it declares end with it."""
     if any(child.kind == "LABEL_STMT" for child in children):
         return (_labelled(scope, children),)
     statements: list[ir.Statement] = []
@@ -544,7 +544,7 @@ def block(scope: FunctionScope, children: list[Node]) -> Body:
             for local in reversed(owned):
                 last = objects.ending_of_local(scope, local)
                 flag = scope.elided.get(local)
-                if flag is not None:  # the caller ends what is the result
+                if flag is not None:  # the caller destroys the result
                     last = (ir.If(local_value(flag, local.span), (), last, local.span),)
                 rest = (ir.Finally(rest, last, local.span),)
             return (*statements, *rest)
@@ -579,7 +579,7 @@ def _labelled(scope: FunctionScope, children: list[Node]) -> ir.Labelled:
 
 
 def goto(scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    """``goto``, to a label of a block around it."""
+    """Lower ``goto`` to a label in an enclosing block."""
     label = scope.reader.text(node.children[0])
     if not any(label in names for names in scope.labels):
         scope.refuse(
@@ -613,9 +613,9 @@ _MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[ir.Statement]]] = {
 }
 
 
-# The three parts of a ``for``: the library leaves out those that are absent without saying which.
+# The three parts of a ``for``: the library omits absent parts and does not say which.
 
-# What is skipped as a whole, and the marks that count.
+# Pieces that are skipped as a whole, and the marks to count.
 _PIECE = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\b\'(?=\w)|\'(?:[^\'\\\n]|\\.)*\'|[()\[\]{};]', re.DOTALL
 )
@@ -627,8 +627,9 @@ def _parts_of_for(scope: FunctionScope, node: Node) -> _Parts:
     taken: Sequence[int] | None = (
         _by_position(scope, node, parts) if 0 < len(parts) < 3 else [*range(len(parts))]
     )
-    if taken is None:  # a macro wrote the parts, or some of them
-        # A declaration begins, a bool tests, what has no effect is neither the first part nor the step.
+    if taken is None:  # some parts come from a macro
+        # A declaration is the initialisation, a bool the test; an expression without effect is neither
+        # initialisation nor step.
         every = itertools.combinations(range(3), len(parts))
         fitting = [ns for ns in every if all(_may_be(scope, p, n) for p, n in zip(parts, ns, strict=True))]
         if len(fitting) != 1:
@@ -643,7 +644,7 @@ def _parts_of_for(scope: FunctionScope, node: Node) -> _Parts:
 
 
 def _by_position(scope: FunctionScope, node: Node, parts: list[Node]) -> Sequence[int] | None:
-    """Return which parts *parts* are, by the semicolons of the header; None where they are not all written there."""
+    """Return the indices of the *parts*, by the semicolons of the header; None if not all are written there."""
     reader = scope.reader
     spans = [reader.spelled(n) for n in (node, *parts)] if node.in_macro else [n.span for n in (node, *parts)]
     stops = list(_semicolons(scope.around.unit.text_of(spans[0].file), spans[0]))
@@ -654,7 +655,7 @@ def _by_position(scope: FunctionScope, node: Node, parts: list[Node]) -> Sequenc
 
 
 def _initialiser(scope: FunctionScope, node: Node) -> str:
-    """Return the text of the initialiser in the head of a switch, which the library leaves out; "" where there is none."""
+    """Return the text of the initialiser in the head of a switch, which the library omits; "" without one."""
     span = scope.reader.spelled(node)
     text = scope.around.unit.text_of(span.file)
     stops = [*_semicolons(text, span, "switch")]
@@ -672,7 +673,7 @@ def _position(text: str, line: int, column: int) -> int:
 
 
 def _semicolons(text: str, span: ir.Span, word: str = "for") -> Iterator[_Spot]:
-    """Yield the places of the semicolons of the head and of its closing parenthesis; none if no such statement is there."""
+    """Yield the positions of the semicolons in a statement's head and of its closing parenthesis; nothing if it is not there."""
     start = _position(text, span.line, span.column)
     if not re.compile(rf"{word}\b").match(text, start):
         return
@@ -693,6 +694,6 @@ def _semicolons(text: str, span: ir.Span, word: str = "for") -> Iterator[_Spot]:
 def _may_be(scope: FunctionScope, part: Node, n: int) -> bool:
     if part.kind == "DECL_STMT":
         return n == 0
-    # A test would have a load around it.
+    # A test would be wrapped in a load.
     stored = part.kind == "COMPOUND_ASSIGNMENT_OPERATOR" or part.op in ("=", "++x", "--x")
     return part.type == t.BOOL and not stored if n == 1 else scope.acts(part)

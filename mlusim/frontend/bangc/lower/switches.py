@@ -1,8 +1,8 @@
-"""Switches: their labels, wherever in the body they stand, and variables that their heads declare.
+"""Switches: their labels, also when nested in other statements, and variables declared in their heads.
 
-The body of most switches is a list of sections. If a label stands inside of another statement, as in a loop that a switch
-enters in its middle, a variable says which label control is on its way to: statements before the label are passed over, tests
-lead to it, and it sets the variable to 0.
+The body of most switches is a list of sections. A label may also be inside another statement, such as a loop
+that the switch enters in the middle. Then a variable holds the number of the target label: statements before
+the label are skipped, tests lead to it, and at the label the variable is set to 0.
 """
 
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 Statements = list[ir.Statement]
 _LABELS = ("CASE_STMT", "DEFAULT_STMT")
-_MOST = 1024  # numbers in a range of GNU C
+_MOST = 1024  # values in a case range of GNU C
 
 
 def switch(scope: FunctionScope, node: Node) -> Statements:
-    """Lower a switch without the variables that its head declares."""
+    """Lower a switch without the variables in its head."""
     value, inner = scope.value(node.children[-2]), node.children[-1]
     children = inner.children if inner.kind == "COMPOUND_STMT" else [inner]
     if any(_has_label(_labelled(child)) for child in children):
@@ -33,12 +33,12 @@ def switch(scope: FunctionScope, node: Node) -> Statements:
         if sections:
             sections[-1].body += tuple(scope.statement(_labelled(child)))
         elif child.kind == "DECL_STMT":
-            before += scope.statement(child)  # what else is before the first label never runs
+            before += scope.statement(child)  # other statements before the first label never run
     return [*before, ir.Switch(value, tuple(sections), node.span)]
 
 
 def head(scope: FunctionScope, node: Node, text: str) -> list[Declaration]:
-    """Return the variables that ``switch (int n = f(); n)`` declares, which the library leaves out; *text* is up to the semicolon."""
+    """Return the variables in ``switch (int n = f(); n)``, which the library omits; *text* ends at the semicolon."""
     variables: dict[int, Declaration] = {}
     first, last = _start(node), _start(node.children[-1])
     for inner in _below(node):
@@ -65,7 +65,7 @@ def _start(node: Node) -> tuple[int, int]:
 
 
 def _declarators(text: str) -> int:
-    """Return how many variables a declaration has: one more than the commas outside of brackets."""
+    """Return the number of declared variables: one more than the commas outside brackets."""
     depth, commas = 0, 0
     for mark in text:
         depth += (mark in "([{<") - (mark in ")]}>")
@@ -83,21 +83,21 @@ def _below(node: Node) -> Iterator[Node]:
 
 
 def _labelled(node: Node) -> Node:
-    """Return the statement behind the labels in front of it."""
+    """Return the statement after the labels in front of it."""
     while node.kind in _LABELS:
         node = node.children[-1]
     return node
 
 
 def _has_label(node: Node) -> bool:
-    """Return whether a label of the switch around stands in *node*."""
+    """Return whether *node* contains a label of the enclosing switch."""
     if node.kind in _LABELS:
         return True
     return node.kind not in ("SWITCH_STMT", "LAMBDA_EXPR") and any(map(_has_label, node.children))
 
 
 def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool]:
-    """Return the numbers of the labels in front of a statement, and whether ``default`` is one of them."""
+    """Return the values of the labels in front of a statement, and whether one is ``default``."""
     labels: list[int] = []
     default = False
     while node.kind in _LABELS:
@@ -117,28 +117,28 @@ def _numbers(scope: FunctionScope, node: Node) -> range | list[int]:
     return range(ends[0], ends[-1] + 1)
 
 
-# -- labels inside of other statements ------------------------------------------------------------------
+# -- labels inside other statements ---------------------------------------------------------------------
 
 
 @define(eq=False)
 class _Way:
-    """The way to a label: the variable that holds its number, 0 behind it; ``numbers`` of the labels, by their nodes."""
+    """The way to a label: the variable with the target's number (0 once reached), and ``numbers`` of the labels by node id."""
 
     scope: FunctionScope
     to: ir.LocalStorage
     numbers: dict[int, int]
 
     def test(self, op: str, value: int, span: ir.Span) -> ir.Compare:
-        """Compare the variable with *value* by *op*."""
+        """Return the comparison of the variable with *value* by *op*."""
         return ir.Compare(op, ir.Load(self.to, span), number(value, t.INT32, span), span)
 
     def set(self, value: ir.Expr, span: ir.Span) -> ir.Evaluate:
-        """Store to the variable."""
+        """Return a store of *value* to the variable."""
         return ir.Evaluate(ir.Assign(self.to, value, span), span)
 
 
 def _entered(scope: FunctionScope, node: Node, value: ir.Expr, children: list[Node]) -> Statements:
-    """Lower a switch with labels inside of other statements."""
+    """Lower a switch with labels inside other statements."""
     span = node.span
     way = _Way(scope, scope.hold(t.INT32, span), {})
     sections = []
@@ -153,7 +153,7 @@ def _entered(scope: FunctionScope, node: Node, value: ir.Expr, children: list[No
     inner = tuple(s for child in children for s in _toward(way, child))
     if len(scope.owned) > mark:
         scope.refuse("destructor", "declare an object with a destructor in front of this switch", span)
-    none = way.set(number(-1, t.INT32, span), span)  # no label of that number
+    none = way.set(number(-1, t.INT32, span), span)  # no label has this number
     # A switch of one section, which a break in the body leaves.
     whole = ir.Section((), True, inner, span)
     return [none, chosen, ir.Switch(number(0, t.INT32, span), (whole,), span)]
@@ -168,7 +168,7 @@ def _labels_below(children: list[Node]) -> Iterator[Node]:
 
 
 def _toward(way: _Way, node: Node) -> Statements:
-    """Lower a statement of the body, that runs once the label has been met."""
+    """Lower a statement of the body, which runs once the label has been reached."""
     scope, span = way.scope, node.span
     if node.kind in _LABELS:
         met = ir.If(
@@ -198,7 +198,7 @@ def _toward(way: _Way, node: Node) -> Statements:
 
 
 def _leads_into(way: _Way, node: Node, otherwise: ir.Expr) -> ir.Expr:
-    """Return whether the label is one in *node*, or else *otherwise*."""
+    """Return a test for a target label inside *node*, or else the test *otherwise*."""
     for label in _labels_below([node]):
         met = way.test("==", way.numbers[id(label)], node.span)
         otherwise = ir.Logical("||", met, otherwise, node.span)
@@ -208,7 +208,7 @@ def _leads_into(way: _Way, node: Node, otherwise: ir.Expr) -> ir.Expr:
 def _if(way: _Way, node: Node) -> ir.If:
     test, then, *other = node.children
     span = node.span
-    # Not yet there, the label decides; behind it, the test does.
+    # Before the label is reached, the label decides; after it, the test.
     behind = ir.Logical("&&", way.test("==", 0, span), way.scope.valued(test, t.BOOL), span)
     otherwise = tuple(s for part in other for s in _toward(way, part))
     return ir.If(_leads_into(way, then, behind), tuple(_toward(way, then)), otherwise, span)

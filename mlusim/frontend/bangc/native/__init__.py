@@ -1,1 +1,1 @@
-"""The intermediate form in C, for the native engine."""
+"""Renders the intermediate form as C for the native engine."""

@@ -1,4 +1,4 @@
-"""Calls in C: of intrinsics, of the C library, of the instructions of inline assembly, and through pointers to functions."""
+"""Calls in C: instructions, C library functions, inline assembly, and calls through function pointers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ from mlusim.time.log import FOR_ALL
 
 
 def intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
-    """Render a call of a row: the run-time's own, a door in C, or Python's door."""
+    """Render an instruction: a run-time function, the row's door in C, or a call of Python's door."""
     code = _intrinsic(c, node)
     return (
         code
@@ -63,7 +63,7 @@ def _intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
     if node.row in ("is_mpu", "is_ipu"):
         noted = f"begins_(m, {site}, {number}, 0), " if c.mode is Mode.NOTED else ""
         return f"({noted}m->counts[{number}]++, {'' if node.row == 'is_mpu' else '!'}m->memory_core)"
-    # Copies of one dimension and of two; others go up to Python.
+    # Copies of one and two dimensions; others are left to Python.
     if node.row in ("memcpy", "memcpy_async") and len(node.arguments) in (4, 7):
         return _copy(c, node, number, site)
     if node.row in REGISTER_MEMORY:
@@ -78,7 +78,7 @@ def _intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
 
 
 def _up(c: CWalker, row: str, site: int) -> str:
-    """Render how a call of *row* begins that is left to Python; one that is noted begins before."""
+    """Render the start of a call of *row* that Python executes; a recorded instruction is logged first."""
     number = NUMBERS[row]
     if c.mode is not Mode.NOTED:
         return f"UP(m, {number}, {site}"
@@ -90,18 +90,18 @@ def _kinds(node: ir.IntrinsicCall) -> list[t.Type]:
 
 
 def uses(c: CWalker) -> list[Use]:
-    """Return the doors in C that the calls of the program go through."""
+    """Return the C doors that the program's calls use."""
     called = (node for nodes in c.calls.values() for node in nodes if node.row not in RUN_TIME)
     return [use for node in called if (use := _door(c, node)) is not None]
 
 
 def _door(c: CWalker, node: ir.IntrinsicCall) -> Use | None:
-    """Return how the row's door in C is called; None where there is none, or an argument is neither a number nor a pointer."""
+    """Return the use of the row's C door; None if there is none, or if an argument is neither number nor pointer."""
     arguments = []
     for kind in _kinds(node):
         if isinstance(kind, t.Pointer):
             arguments.append(NativeArgument(True, dtype_of(kind.to)))
-        # Doors take no double.
+        # C doors take no double.
         elif isinstance(kind, t.Arithmetic) and not (kind.kind == "float" and kind.size == 8):
             arguments.append(NativeArgument(False, dtype_of(kind)))
         else:
@@ -130,7 +130,7 @@ def _id(kind: t.Type) -> int:
 
 
 def _python(c: CWalker, node: ir.IntrinsicCall | ir.LibraryCall, head: str) -> str:
-    """Leave the call to Python."""
+    """Render a call that Python executes."""
     if len(node.arguments) > MOST_ARGUMENTS:
         raise NoForm(
             f"a call with {len(node.arguments)} {plural(len(node.arguments), 'argument')} (more than {MOST_ARGUMENTS})"
@@ -159,12 +159,12 @@ def _python(c: CWalker, node: ir.IntrinsicCall | ir.LibraryCall, head: str) -> s
     return _answer(called, node.type)
 
 
-# The functions behind the macros that leave a call to Python, for calls without arguments.
+# The functions behind the macros of calls to Python, for calls without arguments.
 _WITHOUT = {"UP": "row_up", "UP_NOTED": "row_up_noted_", "CALL_UP": "library_up"}
 
 
 def _argument(text: str, kind: t.Type, *, typed: bool) -> str:
-    """Render an argument for Python: a number of its element type where it is *typed*, else a plain one."""
+    """Render an argument for Python; a number keeps its element type if *typed*, else it is a plain number."""
     if isinstance(kind, t.Pointer):
         return f"a_pointer({text}, {_id(kind)})"
     if not isinstance(kind, t.Arithmetic):
@@ -175,13 +175,13 @@ def _argument(text: str, kind: t.Type, *, typed: bool) -> str:
     dtype_id = -1 if plain else IDS[dtype_of(kind)]  # type: ignore[index]
     if kind.kind == "float":
         return f"a_float({real(text, kind)}, {dtype_id})"
-    # An int64_t holds the numbers of all other types.
+    # An int64_t holds the values of all other integer types.
     maker = "a_unsigned" if plain and kind.kind == "uint" and kind.size == 8 else "a_integer"
     return f"{maker}((int64_t)({text}), {dtype_id})"
 
 
 def _answer(called: str, kind: t.Type) -> str:
-    """Render Python's answer as a value of *kind*."""
+    """Render the conversion of Python's result to *kind*."""
     if isinstance(kind, t.Pointer):
         return f"({called}.bits)"
     if not isinstance(kind, t.Arithmetic):
@@ -192,7 +192,7 @@ def _answer(called: str, kind: t.Type) -> str:
 
 
 def _result(node: ir.IntrinsicCall, code: str) -> str:
-    """Render the result of a door in C as a value of the type that the source says."""
+    """Render the result of a C door, converted to the type in the source."""
     kind = node.type
     if isinstance(kind, t.Void) or ISA[node.row].returns == "None":
         return code
@@ -215,7 +215,7 @@ _OF_BITS = ("clz", "ctz", "ffs", "popcount", "parity", "clrsb", "bswap")
 
 
 def library(c: CWalker, node: ir.LibraryCall) -> str:
-    """Render a function of the C library: C's own where it is exact, else what the Python engine computes with."""
+    """Render a C library function: C's own if it is exact, else a call of the Python engine's function."""
     if node.name == BECOME:
         return become(c, node)
     in_c = _own(node)
@@ -248,7 +248,7 @@ def _own(node: ir.LibraryCall) -> Callable[..., str] | None:
 
 
 def _bits(name: str, a: str) -> str:
-    """Render a function that looks at the bits of an integer; the compiler leaves that of a zero open."""
+    """Render a bit function on integers; for zero, the compiler's own are undefined."""
     kind, wide = ("uint64_t", 64) if name.endswith(("l", "64")) else ("uint32_t", 32)
     if not name.startswith(("__builtin_clz", "__builtin_ctz")):
         return f"{name}({a})"
@@ -256,20 +256,20 @@ def _bits(name: str, a: str) -> str:
 
 
 def _smaller(a: str, b: str, sign: str, kind: t.Arithmetic) -> str:
-    """Render the first of two, unless the second is beyond it."""
+    """Render the first of two values, unless the second compares better by *sign*."""
     c_type = ctype(kind)
     test = f"{real('y_', kind)} {sign} {real('x_', kind)}" if kind.kind == "float" else f"y_ {sign} x_"
     return f"({{ {c_type} x_ = {a}; {c_type} y_ = {b}; {test} ? y_ : x_; }})"
 
 
-# Inline assembly in C: each instruction of its text as a call of the row that it is.
+# Inline assembly in C: each instruction as a call of its row.
 
 
 def assembly(c: CWalker, node: ir.Asm) -> str:
-    """Render the instructions in order, behind their operands, which are evaluated once."""
+    """Render the instructions in order, after their operands, which are evaluated once."""
     try:
         calls = assembly_calls(node.text)
-    except UsageError:  # the Python engine says so where it is met
+    except UsageError:  # the Python engine reports it when it is executed
         raise NoForm("inline assembly that is not known") from None
     lines, inputs = [], dict[str, tuple[str, t.Type]]()
     for operand in node.inputs:
@@ -314,11 +314,11 @@ def _instruction(
 def _operand(
     c: CWalker, argument: Argument, inputs: dict[str, tuple[str, t.Type]], outputs: dict[str, ir.Place]
 ) -> str:
-    """Render an argument for Python: memory as elements of the mnemonic's type, a register, a plain number, a word."""
+    """Render an assembly operand for Python: memory as elements of the mnemonic's type, a register, a number or a word."""
     if isinstance(argument, str):
         return f"a_text({c.text(argument)})"
     if isinstance(argument, float):
-        return f"a_float({argument.hex()}, -1)"  # in hexadecimal it is exact
+        return f"a_float({argument.hex()}, -1)"  # hexadecimal is exact
     if isinstance(argument, int):
         return f"a_integer({argument}ll, -1)"
     if argument.name not in inputs:
@@ -340,10 +340,10 @@ def _operand(
     return f"{'a_unsigned' if unsigned else 'a_integer'}((int64_t){name}, -1)"
 
 
-# Pointers to functions in C: the words that they are, and calls through them.
+# Function pointers in C: their values, and calls through them.
 #
-# A pointer is the address of its function, which no memory has. C takes calls through one apart by the
-# functions of the type whose address is taken somewhere in the program.
+# A function pointer is an address that no memory has. C dispatches a call to the functions of the same type
+# whose address is taken in the program.
 
 
 def pointer(c: CWalker, node: ir.FunctionAddress) -> str:
@@ -352,7 +352,7 @@ def pointer(c: CWalker, node: ir.FunctionAddress) -> str:
 
 
 def invoked(c: CWalker, node: ir.Invoke) -> str:
-    """Render a call through a pointer; what it leads to is looked at first, as Python does."""
+    """Render a call through a pointer; as in Python, its target is checked first."""
     signature = ctype(node.type), *(ctype(a.type) for a in node.arguments)
     number = c.signatures.setdefault(signature, len(c.signatures))
     nodes = (node.function, *node.arguments)
@@ -361,7 +361,7 @@ def invoked(c: CWalker, node: ir.Invoke) -> str:
 
 
 def pointer_heads(c: CWalker) -> Iterator[str]:
-    """Render the prototypes of the functions that call through pointers."""
+    """Render the prototypes of the functions that dispatch calls through pointers."""
     for signature, number in c.signatures.items():
         yield f"{_head(signature, number)};"
 
@@ -373,7 +373,7 @@ def _head(signature: Signature, number: int) -> str:
 
 
 def pointer_bodies(c: CWalker, forms: Mapping[str, ir.Function]) -> Iterator[str]:
-    """Render the functions that call through pointers, each for the functions of one signature."""
+    """Render the functions that dispatch calls through pointers, one per signature."""
     for signature, number in c.signatures.items():
         result, *parameters = signature
         passed = "".join(f", a_{n}" for n in range(len(parameters)))
@@ -386,13 +386,13 @@ def pointer_bodies(c: CWalker, forms: Mapping[str, ir.Function]) -> Iterator[str
                     else f"return k_{symbol}(m{passed});"
                 )
                 cases.append(f"case {code_address(place)}ull: {done}")
-        # The program ends in Python there: the function that is behind it for the compiler is never reached.
+        # The program leaves for Python here, so the function that the compiler sees next is never reached.
         lost = f"CALL_UP(m, {c.function('__no_code')}, site, a_pointer(f, -1)); __builtin_unreachable();"
         yield f"{_head(signature, number)} {{ switch (f) {{ {' '.join(cases)} default: break; }} {lost} }}"
 
 
 def signature_of(form: ir.Function | None) -> Signature | None:
-    """Return the signature of a function in C; None where it has none."""
+    """Return the C signature of a function, or None."""
     if form is None:
         return None
     try:
@@ -402,7 +402,7 @@ def signature_of(form: ir.Function | None) -> Signature | None:
 
 
 def called_functions(forms: Sequence[ir.Function], pointed: Sequence[str]) -> dict[str, set[str]]:
-    """Return the functions that each function may call: by name, or by an address that is taken somewhere."""
+    """Return the functions that each function may call: by name, or through a pointer."""
     callees: dict[str, set[str]] = {}
     for form in forms:
         nodes = walk(form.body)
@@ -414,7 +414,7 @@ def called_functions(forms: Sequence[ir.Function], pointed: Sequence[str]) -> di
     return callees
 
 
-# Calls of rows of vector registers.
+# Calls of rows on vector registers.
 
 LOAD = "vv_load"
 _WHOLE, _FORMS = "ALL_LANES_", {"m": "KEEPS_LANES_", "z": "CLEARS_LANES_"}
@@ -422,12 +422,12 @@ _COMPARING, _COUNTED = "vv_setp_", "_counted"
 
 
 def register_call(c: CWalker, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
-    """Render a call of a row of registers."""
+    """Render a call of a row on registers."""
     number, site = NUMBERS[node.row], c.site(node.span)
     base, how = _how(node.row)
     register = kinds[0].to if isinstance(kinds[0], t.Pointer) else kinds[0]
     sources = kinds[1:] if how == _WHOLE else kinds[1:-1]
-    if node.row.startswith(_COMPARING):  # the registers that are compared, not the mask
+    if node.row.startswith(_COMPARING):  # use the compared registers, not the mask
         register = sources[0]
     assert isinstance(register, t.VectorRegister)
     dtype = register.dtype
@@ -439,7 +439,7 @@ def register_call(c: CWalker, node: ir.IntrinsicCall, kinds: list[t.Type]) -> st
 
     def render(to: str, *values: str) -> str:
         rooms = list(_rooms(c, values[: len(sources)], sources))
-        # Each of the functions takes three, and a mask.
+        # Each of the functions takes three sources and a mask.
         arguments = [f"register_(m, {to}, {site})", *(lanes for _, lanes in rooms)] + ["0"] * (3 - len(rooms))
         arguments += ["0" if how == _WHOLE else values[-1], how]
         return f"({{ {' '.join(r for r, _ in rooms)} {helper}(m, {number}, {site}, {_register_id(register)}, {', '.join(arguments)}); }})"
@@ -448,7 +448,7 @@ def register_call(c: CWalker, node: ir.IntrinsicCall, kinds: list[t.Type]) -> st
 
 
 def _how(row: str) -> tuple[str, str]:
-    """Return the function in C of a row, and what it does with the lanes that its mask leaves out."""
+    """Return the C function of a row, and its treatment of lanes outside the mask."""
     row = row.removesuffix(_COUNTED)
     if row == "vv_select":
         return row, "CHOOSES_LANES_"
@@ -457,11 +457,11 @@ def _how(row: str) -> tuple[str, str]:
 
 
 def _register_id(register: t.VectorRegister) -> int:
-    return IDS.get(register.dtype, -1)  # a mask is of no element type of memory
+    return IDS.get(register.dtype, -1)  # a mask has no element type of memory
 
 
 def _rooms(c: CWalker, values: tuple[str, ...], kinds: list[t.Type]) -> Iterator[tuple[str, str]]:
-    """Yield the registers of a call: what is declared for each, and its bytes; a number is in every lane of one of its own."""
+    """Yield a declaration and the bytes of each register of a call; a number is broadcast to a temporary register."""
     for value, kind in zip(values, kinds, strict=True):
         if isinstance(kind, t.VectorRegister):
             yield "", value
@@ -497,13 +497,13 @@ def _moved(row: str, number: int, site: int, kinds: list[t.Type], values: tuple[
     return f"{base}_({common}, {sizes})"
 
 
-# Calls by the class of an object, and casts by it.
+# Virtual calls, and dynamic casts.
 
 BECOME = "__mlusim_become"
 
 
 def become(c: CWalker, node: ir.LibraryCall) -> str:
-    """Let an object choose its methods as one of another class: while its base is made, or ends."""
+    """Set an object's class while its base is constructed or destroyed, which selects its virtual methods."""
     this, names = node.arguments
     assert isinstance(names, ir.Text)
     return f"become_(m, {c.value(this)}, {class_number(c, tuple(names.value.split(chr(10))))})"
@@ -518,7 +518,7 @@ def dispatch(c: CWalker, node: ir.Dispatch) -> str:
 
 
 def dynamic(c: CWalker, node: ir.DynamicCast) -> str:
-    """``dynamic_cast``: the pointer, or null where its object is of another class."""
+    """Render ``dynamic_cast``: the pointer, or null if its object has another class."""
     place = c.casts.setdefault(node.name, len(c.casts))
     kind = _pointee(node.value)
     return f"dynamic_{place}(m, {c.value(node.value)}, {class_number(c, kind.names)}, {int(kind.derived)}, {c.site(node.span)})"
@@ -532,7 +532,7 @@ def _pointee(node: ir.Expr) -> t.Record:
 
 
 def class_heads(c: CWalker) -> Iterator[str]:
-    """Render the prototypes of the functions that call by class."""
+    """Render the prototypes of the functions for virtual calls and dynamic casts."""
     for place, node in c.dispatches.values():
         yield f"{_class_head(place, node)};"
     for place in c.casts.values():
@@ -545,7 +545,7 @@ def _class_head(place: int, node: ir.Dispatch) -> str:
 
 
 def class_bodies(c: CWalker) -> Iterator[str]:
-    """Render the functions that call by class."""
+    """Render the functions for virtual calls and dynamic casts."""
     for place, node in c.dispatches.values():
         yield _chosen(c, place, node)
     for name, place in c.casts.items():
@@ -566,7 +566,7 @@ def _chosen(c: CWalker, place: int, node: ir.Dispatch) -> str:
         if symbol is not None:
             called = f"k_{symbol}(m{passed});"
             cases.append(f"case {n}: {called} return;" if void else f"case {n}: return {called}")
-    # A pure virtual method, or an object that was never made: Python says which.
+    # A pure virtual method, or an object that was never constructed: Python reports which.
     lost = f"CALL_UP(m, {c.function('__pure')}, site, a_text({c.text(node.name)})); __builtin_unreachable();"
     looked = f"class_(m, a_0, {class_number(c, kind.names)}, {int(kind.derived)}, site)"
     return (
@@ -580,7 +580,7 @@ def called(c: CWalker, node: ir.Call) -> str:
         return screening.with_call(c, node)
     code = c.in_order(node.arguments, lambda *a: f"k_{node.symbol}({', '.join(('m', *a))})")
     if not isinstance(node.type, t.Void):
-        ctype(node.type)  # refuses a type without a form
+        ctype(node.type)  # raises for a type without C form
     return register_kept(c, code, node.span) if isinstance(node.type, t.VectorRegister) else code
 
 

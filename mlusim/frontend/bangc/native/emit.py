@@ -1,6 +1,7 @@
-"""C as it is rendered: types, literals and arithmetic with the device's rules, and the walker over a program with what it refers to.
+"""C text: types, literals, arithmetic with the device's rules, and the walker with the program's tables.
 
-C leaves the order of arguments open, so that what has effects goes through temporaries, from left to right.
+C does not define the order of evaluation of arguments, so values with side effects are computed into
+temporaries, from left to right.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,32 +24,32 @@ _REALS: Mapping[str, Real] = {r.c: r for r in REALS.values()}
 
 
 class NoForm(Exception):
-    """Something that has no C here; the message says what."""
+    """A construct that cannot be rendered in C; the message names it."""
 
 
 def floating(kind: t.Arithmetic) -> str:
-    """Return which floating type *kind* is: "f16", "b16", "f32" or "f64"."""
+    """Return the name of the floating type *kind*: "f16", "b16", "f32" or "f64"."""
     if kind.size == 8:
         return "f64"
     return suffix(kind)
 
 
 def suffix(kind: t.Arithmetic) -> str:
-    """Render the suffix of the element type through which memory of *kind* is seen."""
+    """Return the suffix of the element type for memory of *kind*."""
     seen = t.memory_dtype(kind)
     number = f"{seen.kind[0]}{8 * seen.size}"
     return "b16" if seen is bfloat16 else number
 
 
 def dtype_of(kind: t.Type) -> DType | None:
-    """Return the element type of memory of *kind*; None where it is not a number."""
+    """Return the element type of memory of *kind*; None if it has no numbers."""
     while isinstance(kind, t.Array):
         kind = kind.of
     return t.memory_dtype(kind) if isinstance(kind, t.Arithmetic) else None
 
 
 def ctype(kind: t.Type) -> str:
-    """Render the C type that holds a value of *kind*."""
+    """Return the C type of a value of *kind*."""
     if isinstance(kind, t.Pointer | t.FunctionType):
         return "Ptr"
     if isinstance(kind, t.Void):
@@ -65,12 +66,12 @@ def ctype(kind: t.Type) -> str:
 
 
 def real(text: str, kind: t.Arithmetic) -> str:
-    """Render a number of type *kind* as float or double."""
+    """Render a floating-point number of type *kind* as a float or double of C."""
     return _REALS[floating(kind)].c_read.format(text)
 
 
 def rounded(text: str, kind: t.Arithmetic, *, wide: bool) -> str:
-    """Render a float, or with *wide* a double, rounded to *kind*."""
+    """Render a float (with *wide*: a double) rounded to *kind*."""
     row = _REALS[floating(kind)]
     return (row.c_of_double if wide else row.c_of_float).format(text)
 
@@ -86,20 +87,20 @@ def converted(text: str, have: t.Arithmetic, to: t.Arithmetic) -> str:
             return text
         return rounded(real(text, have), to, wide=have.size == 8)
     if have.kind == "float":
-        # Not a cast: what does not fit is undefined in C, and saturates on the device.
+        # No cast: out-of-range values are undefined in C, but saturate on the device.
         return f"{ctype(to)}_of({real(text, have)})"
     return f"(({ctype(to)})({text}))"
 
 
 def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> str:
-    """``left op right`` in the type *kind*; the right side of a shift may be of any integer type."""
+    """Render ``left op right`` in the type *kind*; the right operand of a shift may have any integer type."""
     if kind.kind == "float":
         return rounded(f"({real(left, kind)} {op} {real(right, kind)})", kind, wide=False)
     c_type = ctype(kind)
     if BINARY[op].c:
         return f"{BINARY[op].c}_{suffix(kind)}(m, {left}, {right}, {site})"
     if op in SHIFTS:
-        # The count is taken modulo the width; checked runs refuse a shift too far before.
+        # The count is taken modulo the width; checked runs report a count out of range first.
         right = f"({right} & {most_shift(kind)})"
     return f"(({c_type})({left} {op} {right}))"
 
@@ -110,23 +111,23 @@ def name(local: ir.Local) -> str:
 
 
 def in_register(local: ir.Local) -> bool:
-    """Return whether a local is a variable of C."""
+    """Return whether a local is a plain C variable."""
     return local.storage is ir.Storage.VALUE and not isinstance(local.type, t.VectorRegister)
 
 
 def in_cell(local: ir.Local) -> bool:
-    """Return whether a local is a variable outside memory that has an address."""
+    """Return whether a local is outside memory but has an address."""
     return in_frame(local) or (local.storage is ir.Storage.STATIC and not local.in_memory)
 
 
 def in_frame(local: ir.Local) -> bool:
-    """Return whether a local ends when its function is left."""
+    """Return whether a local lives in the frame of its function and has an address."""
     register = isinstance(local.type, t.VectorRegister) and local.storage is ir.Storage.VALUE
     return local.storage is ir.Storage.CELL or register
 
 
 def element_size(kind: t.Type) -> int:
-    """Return the size that `run.NativeForm.nowhere` takes of a variable: the bytes of an array's elements, a record's negative size."""
+    """Return the *element* argument of `run.NativeForm.nowhere`: bytes of an array's elements, or a record's negative size."""
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of
@@ -146,7 +147,7 @@ def literal(value: object, kind: t.Type) -> str:
         number = int(value)  # type: ignore[call-overload]
         if kind.kind in ("uint", "bool"):
             return f"(({ctype(kind)}){number}ull)"
-        # The smallest long has no literal: C reads the minus as an operator on a number that does not fit.
+        # The smallest long has no literal: C reads a minus applied to a number out of range.
         return f"(({ctype(kind)})({number}ll))" if number > -(1 << 63) else f"(({ctype(kind)})INT64_MIN)"
     return rounded(_real_literal(float(value)), kind, wide=True)  # type: ignore[arg-type]
 
@@ -156,99 +157,97 @@ def _real_literal(value: float) -> str:
         return "((double)NAN)"
     if value in (float("inf"), float("-inf")):
         return f"((double){'-' if value < 0 else ''}INFINITY)"
-    # In hexadecimal a compiler has nothing to round.
+    # A hexadecimal literal needs no rounding.
     return f"({value.hex()})"
 
 
 def line_of(span: ir.Span) -> str:
-    """Render the directive by which debuggers and sanitizers name the line of the kernel."""
+    """Render a #line directive, with which debuggers and sanitizers show the kernel's line."""
     file = span.file.replace("\\", "\\\\").replace('"', '\\"')
     return f'#line {span.line} "{file}"'
 
 
 def _in_memory(kind: t.Type) -> str:
-    """Return what the functions that load and store a *kind* are named by."""
+    """Return the name part of the functions that load and store a *kind*."""
     if not isinstance(kind, t.Pointer | t.Arithmetic):
         raise NoForm(f"a {kind} in memory")
     return "pointer" if isinstance(kind, t.Pointer) else suffix(kind)
 
 
-Signature = tuple[str, ...]  # of a function: the type of its result in C, and those of its parameters
+Signature = tuple[str, ...]  # of a function: its C result type, and its C parameter types
 
 
 @define(eq=False)
 class CWalker(Walker[str, str]):
-    """A program while it is rendered in C, one function after another: the things that it refers to, by number."""
+    """The state of rendering a program in C, function by function: everything that it refers to, by number."""
 
     prefix = "t_"
 
     arch: "Arch" = field(kw_only=True)
     sites: dict[tuple[str, int], int] = field(factory=dict)
-    calls: dict[tuple[int, int], list[ir.IntrinsicCall]] = field(factory=dict)  # of each row at each place
+    calls: dict[tuple[int, int], list[ir.IntrinsicCall]] = field(factory=dict)  # by row and location
     texts: dict[str, int] = field(factory=dict)
     library: dict[str, int] = field(factory=dict)
-    places: dict[Any, int] = field(factory=dict)  # variables at file scope and arrays of functions
-    near: tuple[ir.Local, ...] = ()  # of the function at hand: see `values.looked_up`
-    addressed: list[ir.Local] = field(
-        factory=list
-    )  # of the function at hand: the values whose address is taken
-    # Static variables of functions, by the name of their home.
+    places: dict[Any, int] = field(factory=dict)  # variables at file scope and local arrays
+    near: tuple[ir.Local, ...] = ()  # of the current function: see `values.looked_up`
+    addressed: list[ir.Local] = field(factory=list)  # of the current function: values whose address is taken
+    # Static variables of functions, by their key.
     statics: dict[str, ir.Local] = field(factory=dict)
-    # Strings that are read, and the places of pointers to them.
+    # String literals, and the indices of their pointers.
     literals: dict[str, int] = field(factory=dict)
     pointed: dict[str, int] = field(factory=dict)  # functions whose address is taken
-    classes: dict[tuple[str, ...], int] = field(factory=dict)  # with virtual methods, by their names
-    dispatches: dict[int, tuple[int, ir.Dispatch]] = field(factory=dict)  # calls of virtual methods
-    casts: dict[str, int] = field(factory=dict)  # classes that pointers are cast to dynamically
-    # What is around the statement at hand: loops, switches, labels, and objects that end.
+    classes: dict[tuple[str, ...], int] = field(factory=dict)  # classes with virtual methods, by their names
+    dispatches: dict[int, tuple[int, ir.Dispatch]] = field(factory=dict)  # virtual calls
+    casts: dict[str, int] = field(factory=dict)  # target classes of dynamic casts
+    # The loops, switches, labels and objects with destructors around the current statement.
     leaving: list[Any] = field(factory=list)
-    signatures: dict[Signature, int] = field(factory=dict)  # of what is called through pointers
+    signatures: dict[Signature, int] = field(factory=dict)  # of calls through pointers
     mode: Mode = Mode.ALONE
     covers: dict[tuple[str, int, int, bool | None], int] = field(factory=dict)
-    """Statements (None) and outcomes of tests, by the numbers under which they are counted."""
+    """Statements (None) and outcomes of tests, with the numbers of their counters."""
     unset: frozenset[ir.Local] = frozenset()
-    """Of the function at hand: the variables that are declared without a value."""
-    changes: dict[Any, int] = field(factory=dict)  # of values without a word, as a screen tells them
+    """In the current function: variables declared without a value."""
+    changes: dict[Any, int] = field(factory=dict)  # values that change silently, as a screen reports them
     symbols: dict[str, int] = field(factory=dict)  # functions, and
-    locals: dict[ir.Local, int] = field(factory=dict)  # pointer variables that a screen follows
+    locals: dict[ir.Local, int] = field(factory=dict)  # pointer variables that a screen tracks
     assigned: Mapping[ir.Local, list[ir.Expr]] = field(factory=dict)
-    """Of the function at hand: what is assigned to its variables, for a screen."""
+    """In the current function: the values assigned to its variables, for a screen."""
 
-    def valued(self, rendered: str, node: ir.Expr) -> str:  # noqa: ARG002 - a line of the source is that of its statement
-        """Return *rendered*, the value of *node*."""
+    def valued(self, rendered: str, node: ir.Expr) -> str:  # noqa: ARG002 - source lines are attached to statements
+        """Return *rendered*, the value of *node*, unchanged."""
         return rendered
 
     def located(self, rendered: list[str], node: ir.Statement | ir.Expr) -> list[str]:
-        """Return *rendered*, the statement or the step *node*, behind the line that it is at."""
+        """Return the lines of a statement or step, after its #line directive."""
         return [line_of(node.span), *rendered]
 
     def truth(self, test: ir.Expr) -> str:
-        """Render the value of a number or a pointer that is used as a condition."""
+        """Render the value of a number or a pointer as a condition."""
         return self.value(test)
 
     def outcome(self, rendered: str, span: ir.Span) -> str:
-        """Render *rendered*, the value of the test at *span*, and the count of its outcome."""
+        """Render the value of the test at *span* together with the count of its outcome."""
         return f"tested_(m, ({rendered}) ? 1 : 0, {self._covered(span, True)}, {self._covered(span, False)})"
 
     def count(self, span: ir.Span) -> str:
-        """Render the count of the statement at *span*."""
+        """Render the coverage count of the statement at *span*."""
         return f"PASSED_(m, {self._covered(span, None)});"
 
     def chosen(self, node: ir.Conditional) -> list[str]:
-        """Render the effect of one of two expressions."""
+        """Render a conditional expression for its effect."""
         code = [f"if ({self.tested(node.test)}) {{", *self.evaluated(node.then), "}"]
         other = self.evaluated(node.other)
         return [*code, "else {", *other, "}"] if other else code
 
     def effect(self, node: ir.Expr) -> list[str]:
-        """Render the effect of any other expression that has one."""
+        """Render the effect of any other expression."""
         return [f"{self.value(node)};"]
 
     def _covered(self, span: ir.Span, outcome: bool | None) -> int:
         return self.covers.setdefault((span.file, span.line, span.column, outcome), len(self.covers))
 
     def site(self, span: ir.Span) -> int:
-        """Return the number of a place in the source."""
+        """Return the number of a source location."""
         return self.sites.setdefault((span.file, span.line), len(self.sites))
 
     def text(self, text: str) -> int:
@@ -256,7 +255,7 @@ class CWalker(Walker[str, str]):
         return self.texts.setdefault(text, len(self.texts))
 
     def literal(self, text: str) -> int:
-        """Return the place of the pointer to a string that is read."""
+        """Return the index of the pointer to a string literal."""
         place = self.place(("literal", text))
         return self.literals.setdefault(text, place)
 
@@ -265,16 +264,16 @@ class CWalker(Walker[str, str]):
         return self.library.setdefault(name, len(self.library))
 
     def place(self, variable: object) -> int:
-        """Return the number of a variable that Python declares."""
+        """Return the index of a variable that Python declares."""
         return self.places.setdefault(variable, len(self.places))
 
     def static(self, local: ir.Local) -> int:
-        """Return the number of a static variable, which several functions may see."""
+        """Return the index of a static variable, which several functions may share."""
         first = self.statics.setdefault(local.home, local)
         return self.place((local.home, first))
 
     def in_order(self, nodes: tuple[ir.Expr, ...], make: Callable[..., str]) -> str:
-        """Render ``make`` of the values of *nodes*, evaluated from left to right."""
+        """Render ``make`` applied to the values of *nodes*, evaluated from left to right."""
         open_ = [n for n in nodes if not isinstance(n, ir.Const)]
         if len(open_) < 2 or not any(effectful(n) for n in open_):
             return make(*(self.value(n) for n in nodes))
@@ -285,22 +284,22 @@ class CWalker(Walker[str, str]):
         return f"({{ {values} {make(*names)}; }})"
 
     def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span, waits: int = 0) -> str:
-        """Render the load of element *index* behind *pointer*; *waits*: what waits for it."""
+        """Render the load of element *index* at *pointer*; *waits* is its wait class."""
         more = "" if isinstance(kind, t.Pointer) else f", {waits}"
         load = f"load_{_in_memory(kind)}(m, {pointer}, {index}, {self.site(span)}{more})"
-        # A byte of memory may be any number.
+        # A byte of memory may have any value.
         return f"({load} != 0)" if isinstance(kind, t.Arithmetic) and kind.kind == "bool" else load
 
     def put(self, kind: t.Type, pointer: str, index: str, value: str, span: ir.Span) -> str:
-        """Render a store to element *index* behind *pointer*; its value is what was stored."""
+        """Render a store to element *index* at *pointer*; the expression's value is the stored value."""
         return f"store_{_in_memory(kind)}(m, {pointer}, {index}, {value}, {self.site(span)})"
 
 
 def literal_bytes(text: str) -> bytes:
-    """Return the bytes of a literal, with the zero at its end."""
+    """Return the bytes of a string literal, with the terminating zero."""
     return text.encode("utf-8", "surrogateescape") + b"\0"
 
 
 def literal_pointer(c: CWalker, node: ir.Text) -> str:
-    """Render a pointer to the first character of a literal."""
+    """Render a pointer to the first character of a string literal."""
     return f"PLACES_(m)[{c.literal(node.value)}]"

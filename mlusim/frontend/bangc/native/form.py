@@ -1,4 +1,4 @@
-"""The native form of a kernel of BANG C sources: its C, and what it is given."""
+"""The native form of a BANG C kernel: its C program, and the arguments and variables for a launch."""
 
 import re
 import struct
@@ -36,27 +36,27 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
 
 
-# By the numbers that scalars.h gives FAULT_CELLS and those behind it.
+# Indexed by the number that scalars.h gives the fault, from FAULT_CELLS on.
 FAULTS: tuple[Callable[..., Fault], ...] = (too_deep, by_zero, too_deep, beyond, no_number, no_class, too_far)
 MASK = (1 << 64) - 1
-SIZED = {d.size: d for d in (int8, int16, int32, int64)}  # elements of so many bytes
+SIZED = {d.size: d for d in (int8, int16, int32, int64)}  # integer element types by size in bytes
 _SPACES = {
     "nram": NRAM,
     "wram": WRAM,
     "sram": SRAM,
     "ldram": LDRAM,
     "": LDRAM,
-}  # "": an array of a function, on its stack
+}  # "": a local array on the stack
 
 
 class CProgram(CWalker):
-    """A program while it is rendered in C, by the tables of this room."""
+    """A program during its rendering in C; the walker with this room's tables."""
 
     values, statements = {**VALUES, **calls.CALLS}, STATEMENTS
 
 
 class BangForm:
-    """The ``native`` form of a kernel: made once for each architecture; ``problem`` says why there is none."""
+    """The ``native`` form of a kernel, rendered once per architecture; ``problem`` says why it has no C program."""
 
     def __init__(self, form: ir.Function, plan: "Callable[[], LinkPlan]", bang_arch: int) -> None:
         self.form = form
@@ -68,16 +68,17 @@ class BangForm:
         self.problem: str | None = None
 
     def program(self, arch: Arch, mode: Mode = Mode.ALONE, *, covered: bool = False) -> NativeProgram | None:
-        """Return the kernel's C for *arch*; None where something in it has none.
+        """Return the kernel's C program for *arch*, or None if it cannot be rendered.
 
-        A screened one ends where checkers may have something to report, a *covered* one of any mode counts what it passes.
+        A screened program stops at a possible finding of a checker; a *covered* program, of any mode, counts
+        statements and outcomes.
         """
         key = arch.name, mode, covered
         if key not in self._made:
             try:
                 self._made[key] = self._render(arch, mode, covered)
             except NoForm as why:
-                if mode is Mode.ALONE:  # the others have fewer forms, and Python runs the rest
+                if mode is Mode.ALONE:  # other modes support fewer kernels; Python runs the rest
                     self.problem = str(why)
                 self._made[key] = None
         return self._made[key]
@@ -90,15 +91,15 @@ class BangForm:
         *,
         covered: bool = False,
     ) -> Loaded | None:
-        """Return the kernel's C for *arch*, compiled by *compiler*, or by the one there is, and loaded, for one launch.
+        """Return the kernel's C program for *arch*, compiled by *compiler* (or the default one) and loaded for a launch.
 
-        None where something in it has no C.
+        None if it cannot be rendered.
         """
         program = self.program(arch, mode, covered=covered)
         return None if program is None else Loaded(self, program, compiler)
 
     def _refuse(self, arch: Arch, plan: "LinkPlan") -> None:
-        """Raise `NoForm` if no C can be rendered, whatever the functions contain."""
+        """Raise `NoForm` for reasons that do not depend on the bodies of functions."""
         if arch.bang_arch != self._bang_arch:
             raise NoForm("another architecture than the one it was loaded for")
         for p in self.form.parameters:
@@ -160,7 +161,7 @@ class BangForm:
         )
 
     def _sites(self, c: CWalker) -> Sequence[tuple[str, int]]:
-        """Return the lines that the places in *c* mean.  Raises `NoForm` where instructions that are noted belong to the lines that call their function."""
+        """Return the source lines of the sites in *c*. Raises `NoForm` if recorded instructions belong to a helper of mlusim's."""
         if c.mode is Mode.NOTED and any(own_file(file) for file, _ in c.sites):
             raise NoForm("a function of mlusim's own")
         return list(c.sites) or [(self.form.span.file, self.form.span.line)]
@@ -178,22 +179,22 @@ class BangForm:
             f"{_FRAME if first else ''}{''.join(first)}"
             f"  k_{self.form.symbol}({', '.join(['m', *arguments])});\n}}\n"
             "VISIBLE void mlusim_enter(Core *m, const uint64_t *w) {\n"
-            "  if (setjmp(*(jmp_buf *)m->jump)) return;\n  BEGIN_(m);\n"  # a fault comes back here by longjmp
-            '  begun_(m, w);\n  __asm__ volatile("" ::: "memory");\n}\n'  # a frame of its own, which the stack begins below
+            "  if (setjmp(*(jmp_buf *)m->jump)) return;\n  BEGIN_(m);\n"  # a fault returns here by longjmp
+            '  begun_(m, w);\n  __asm__ volatile("" ::: "memory");\n}\n'  # a separate frame, below which the stack begins
         )
 
     # -- while it runs ---------------------------------------------------------------------------
 
     @property
     def constants(self) -> tuple[bool, ...]:
-        """For each parameter, whether it is written as a pointer to what is const."""
+        """For each parameter, whether it is a pointer to const."""
         return tuple(
             isinstance(p.type, t.Pointer) and "const" in p.spelling.partition("*")[0].split()
             for p in self.form.parameters
         )
 
     def numbers(self, arguments: Sequence[Any], word: Word) -> list[int] | None:
-        """Return the *arguments*, which fit, as words of 64 bits; *word* names a tensor, or a pointer.  None where one is a structure."""
+        """Return the *arguments*, which fit, as 64-bit words; *word* converts a tensor or a pointer. None if one is a structure."""
         words: list[int] = []
         for a, p, (low, high) in zip(arguments, self.form.parameters, self._whole, strict=True):
             if a.__class__ is int and low <= a <= high:
@@ -207,7 +208,7 @@ class BangForm:
         return words
 
     def words(self, core: NativeCore, arguments: Sequence[Any], word: Word) -> tuple[list[int], list[int]]:
-        """Return the arguments as words of 64 bits, and the variables at file scope, which are declared here."""
+        """Return the arguments as 64-bit words, and the pointers to variables at file scope, which are declared here."""
         if len(arguments) != len(self.form.parameters):
             raise LaunchError(
                 f"{self.form.name} takes {len(self.form.parameters)} {plural(len(self.form.parameters), 'argument')}, not {len(arguments)}"
@@ -227,7 +228,7 @@ class BangForm:
         return words, places
 
     def _declared(self, core: NativeCore, variable: Any) -> int:
-        """Return the pointer to memory that is declared at the variable's own line."""
+        """Declare the memory of a variable at file scope, at its source line, and return its pointer."""
         kind, span = variable.type, variable.span
         if variable.space == ir.GDRAM:
             number = list(self._plan().variables).index(variable)
@@ -262,7 +263,7 @@ class BangForm:
         return lambda _core, *values: LIBRARY[name](*values)
 
     def _local(self, core: NativeCore, place: int) -> Any:
-        """Declare the memory of a local array when control first reaches its declaration, and return it."""
+        """Declare the memory of a local array, when its declaration is first reached, and return it."""
         _, local = self._places[place]
         kind = local.type
         dtype = dtype_of(kind) or DTYPES[7]
@@ -272,11 +273,11 @@ class BangForm:
 
     @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
-        """Return a pointer to no memory of the board, whose uses Python refuses: an address, or a variable that is kept in a register.
+        """Return a pointer to no memory, whose uses Python refuses: an invalid address, or a variable in a register.
 
-        It is *offset* bytes into what has *nbytes* and the *number*, and its own elements have *size* bytes.  *element* is
-        that of an array's elements, 0 of a number or a pointer, and the negative size of a record.  *words* name a constant,
-        which a store does not change; they are "" for what may change.
+        It points *offset* bytes into the variable *number* of *nbytes* bytes, with elements of *size* bytes.
+        *element* is the size of an array's elements, 0 for a number or a pointer, and the negative size of a
+        record. *words* describe a constant; they are "" for a variable that may change.
         """
         if element == LITERAL:
             return TextPointer.at(literal_bytes(words), offset, SIZED[size])
@@ -286,12 +287,12 @@ class BangForm:
 
     @staticmethod
     def fault(why: int, *values: int) -> Fault:
-        """Return the fault for an operation that C leaves undefined: *why* is a number of `scalars.h`, which says what the *values* are."""
+        """Return the fault for an undefined operation; *why* is a number from `scalars.h`, which defines the meaning of *values*."""
         return FAULTS[why](*values)
 
 
 def _lock(core: NativeCore, pointer: Ptr) -> Ptr:
-    """Let the static array that *pointer* leads to be a constant, now that it has its values."""
+    """Make the static array at *pointer* constant, after its values were stored."""
     lock(pointer)
     core.described_again(pointer)
     return pointer
@@ -303,7 +304,7 @@ def _no_code(_core: NativeCore, pointer: object) -> NoReturn:
     raise no_code()
 
 
-# What C calls Python for by a name of its own.
+# Python functions that C calls by name.
 _OWN: Mapping[str, Callable[..., Any]] = {
     "__no_code": _no_code,
     "__pure": lambda _core, name: pure(name),
@@ -320,13 +321,13 @@ _FRAME = "  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);\n"
 
 
 def _zeros(c: CProgram, kind: t.Type) -> str:
-    """Return C that makes the cell of a variable that begins as zeros."""
+    """Return C that creates the cell of a variable, filled with zeros."""
     stamps = stamped(c, kind, "at(see(m, p_))")
     return f"({{ Ptr p_ = {cell(kind)}; memset(at(see(m, p_)), 0, {kind.size}); {stamps} p_; }})"
 
 
 def _constant(c: CProgram, part: Any, variable: ir.Global) -> Iterator[str]:
-    """Yield the lines that make a variable at file scope that is not memory of the device."""
+    """Yield the lines that create a variable at file scope outside device memory."""
     kind, place = variable.type, f"PLACES_(m)[{c.place(variable)}]"
     yield f"  {place} = {_zeros(c, kind)};"
     expression = part.file.form.initialisers.get(variable.symbol)
@@ -340,7 +341,7 @@ def _constant(c: CProgram, part: Any, variable: ir.Global) -> Iterator[str]:
 
 
 def _scalars(kind: t.Type, values: Iterator[Any], place: str, offset: int) -> Iterator[str]:
-    """Yield the stores of the numbers of a *kind*, in order, *offset* bytes into the cell at *place*."""
+    """Yield the stores of the numbers in a *kind*, in order, *offset* bytes into the cell at *place*."""
     if isinstance(kind, t.Array):
         for n in range(kind.count):
             yield from _scalars(kind.of, values, place, offset + n * kind.of.size)
@@ -356,20 +357,20 @@ def _scalars(kind: t.Type, values: Iterator[Any], place: str, offset: int) -> It
 
 
 def _many(kind: t.Type) -> int:
-    """Return the words that an argument of *kind* takes."""
+    """Return the number of words for an argument of *kind*."""
     return -(-kind.size // 8) if isinstance(kind, t.Record) else 1
 
 
 def _taken(word: str, kind: t.Type) -> str:
-    """Render an argument of the kernel from its word."""
+    """Render a kernel argument from its word."""
     if isinstance(kind, t.Arithmetic) and kind.kind == "float":
-        # Its bits lie in the word; a cast would convert the number.
+        # The bits are in the word; a cast would convert the number.
         return f"(*(const {ctype(kind)} *)&{word})"
     return f"({ctype(kind)}){word}"
 
 
 def _word(argument: object, parameter: ir.Local, word: Word) -> int:
-    """Return a kernel's argument as 64 bits."""
+    """Return a kernel argument as a 64-bit word."""
     kind = parameter.type
     if isinstance(kind, t.Pointer):
         return word(argument) if isinstance(argument, Ptr) else 0
@@ -386,7 +387,7 @@ def _word(argument: object, parameter: ir.Local, word: Word) -> int:
 
 
 def _records(text: str) -> list[str]:
-    """Return the declarations of the records by value that *text* names, which are bytes to it."""
+    """Return the C declarations of the by-value records that *text* uses; in C they are byte arrays."""
     return [
         f"typedef struct {{ uint8_t b[{n}]; }} R_{n};"
         for n in sorted({int(n) for n in RECORDS.findall(text)})
@@ -394,7 +395,7 @@ def _records(text: str) -> list[str]:
 
 
 def _registers(mode: Mode, forms: Sequence[ir.Function]) -> str:
-    """Return the C of vector registers, which *forms* use."""
+    """Return the C code for vector registers, which *forms* use."""
     if any(registers_in_union(local.type) for f in forms for local in f.locals):
         raise NoForm("a union with vectors in registers")
     if mode is not Mode.ALONE:
@@ -403,7 +404,7 @@ def _registers(mode: Mode, forms: Sequence[ir.Function]) -> str:
 
 
 def _literals(c: CWalker) -> Iterator[str]:
-    """Render what the beginning of the kernel stores: each string literal once, outside of simulated memory."""
+    """Render the code at the kernel's start that stores each string literal once, outside simulated memory."""
     for text, place in c.literals.items():
         content = literal_bytes(text)
         numbers = ",".join(map(str, content))
@@ -413,9 +414,9 @@ def _literals(c: CWalker) -> Iterator[str]:
         )
 
 
-# The room of a kernel's functions: their values on the stack, and their variables with addresses.
+# Stack space of a kernel's functions: by-value records, and variables with addresses.
 
-RECORDS = re.compile(r"\bR_(\d+)\b")  # where C holds a record of so many bytes by value
+RECORDS = re.compile(r"\bR_(\d+)\b")  # a by-value record of that many bytes in C
 
 
 def check_room(
@@ -424,11 +425,11 @@ def check_room(
     deep: AbstractSet[str],
     more: Sequence[tuple[str, int]],
 ) -> None:
-    """Raise `NoForm` where *bodies*, the C of *forms*, may need more than there is.
+    """Raise `NoForm` if *bodies*, the C text of *forms*, may need more stack than there is.
 
-    Each mention of a record is one on the stack and one on its way to a call; functions in *deep* are inside
-    themselves as often as calls can be.  *more* are further variables with addresses: a function of each, "" for none,
-    and the bytes.
+    Each mention of a record counts as one on the stack and one as an argument; recursive functions, *deep*,
+    count with the maximal depth. *more* has other variables with addresses: the symbol of the function (or
+    ""), and the bytes.
     """
     sizes = {f.symbol: [int(n) for n in RECORDS.findall(text)] for f, text in zip(forms, bodies, strict=True)}
     plain = sum(2 * sum(of_function) for symbol, of_function in sizes.items() if symbol not in deep)

@@ -1,7 +1,7 @@
-"""Screened runs in C: a value that C would change silently is kept, one that is missing noted; the pointers that an operand comes through are kept, too.
+"""Screened runs in C, which record silent changes of values, variables without a value, and the pointer variables behind operands.
 
-The changes are those that `frontend.bangc.render.arithmetic` reports in Python, without the ranges that are known there, for the
-compiler finds out itself which tests it can leave out.
+The changes are those that `frontend.bangc.render.arithmetic` reports in Python. Value ranges are not needed
+here, because the C compiler removes superfluous tests itself.
 """
 
 import math
@@ -31,7 +31,7 @@ from mlusim.machine.observed import ValueChange
 
 @frozen
 class FailedTest:
-    """The words of a test of the native engine where it fails: by *rule*, ``a op b`` of type *have* is not a number of type *to*."""
+    """A range test of the native engine, described for its failure: ``a op b`` of type *have* does not fit type *to* (*rule*)."""
 
     rule: str
     have: str
@@ -41,7 +41,7 @@ class FailedTest:
     op: str
 
     def __call__(self, a: float, b: float) -> ValueChange:
-        """Return the change of ``a op b``."""
+        """Return the change for a failure with operands *a* and *b*."""
         value = BINARY[self.op].whole(a, b)
         held = kept(value, self.rule, self.low, self.high)
         return ValueChange(self.rule, value, self.have, held, self.to, self.high - self.low + 1)
@@ -56,14 +56,14 @@ class HalfTest:
     to: str = "half"
 
     def __call__(self, a: float, b: float) -> ValueChange:
-        """Return the change of *a*, which is beyond the largest half."""
+        """Return the change of *a*, which exceeds the largest half."""
         del b
         return ValueChange(self.rule, a, self.have, math.copysign(math.inf, a), self.to, 0)
 
 
 @frozen
 class FloatTest:
-    """The test of finite floats of which ``a op b``, or *a* itself as a float, is not finite."""
+    """The test that ``a op b`` (or *a*) of finite floats is a finite float."""
 
     op: str
     rule: str = BEYOND
@@ -71,7 +71,7 @@ class FloatTest:
     to: str = "float"
 
     def __call__(self, a: float, b: float) -> ValueChange:
-        """Return the change of ``a op b``."""
+        """Return the change for a failure with operands *a* and *b*."""
         real = BINARY[self.op].real
         assert real is not None
         value = real(a, b)
@@ -79,13 +79,13 @@ class FloatTest:
 
 
 def _single(c: CWalker, op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> str:
-    """Render ``left op right``, floats or doubles as *kind* says, as a float."""
+    """Render ``left op right`` of floats or doubles (*kind*), tested as a float."""
     change = c.changes.setdefault(FloatTest(op), len(c.changes))
     return f"FLOAT_({ctype(kind)}, {op}, {left}, {right}, {change}, {site})"
 
 
 def _half(c: CWalker, text: str, *, wide: bool, site: int) -> str:
-    """Render the float *text*, or with *wide* the double, rounded to half."""
+    """Render the float (with *wide*: double) *text*, rounded to half with a test."""
     change = c.changes.setdefault(HalfTest(), len(c.changes))
     rounded = emit.rounded("z_", t.HALF, wide=wide)
     return f"HALF_({'double' if wide else 'float'}, {text}, {rounded}, {change}, {site})"
@@ -94,7 +94,7 @@ def _half(c: CWalker, text: str, *, wide: bool, site: int) -> str:
 def computed(
     c: CWalker, op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, steps: bool = False
 ) -> str:
-    """``left op right`` in the type *kind*; *steps* as in `change_of_operation`."""
+    """Render ``left op right`` in the type *kind*; *steps* as in `change_of_operation`."""
     change = change_of_operation(op, kind, steps=steps)
     if change in (OVERFLOW, COUNTER):
         c_type, number = ctype(kind), _change(c, change, kind, kind, op)
@@ -111,7 +111,7 @@ def computed(
 
 
 def _change(c: CWalker, rule: str, have: t.Arithmetic, to: t.Arithmetic, op: str = "+") -> int:
-    """Return the number of what a test says where it fails: of ``a op b``, of type *have*, as one of type *to*."""
+    """Return the number of the test of ``a op b``, of type *have*, against type *to*."""
     failed = FailedTest(rule, have.name, to.name, to.low, to.high, op)
     return c.changes.setdefault(failed, len(c.changes))
 
@@ -126,17 +126,17 @@ def converted(
     cast: bool = False,
     steps: bool = False,
 ) -> str:
-    """Render a number of type *have* as one of type *to*; *cast* and *steps* as in `change_of_conversion`."""
+    """Render the conversion of a number from *have* to *to*; *cast* and *steps* as in `change_of_conversion`."""
     change = change_of_conversion(have, to, cast=cast, steps=steps)
     if change == HALF:
         if have.kind != "float":
             return _half(c, f"(double)({text})", wide=True, site=site)
         return _half(c, real(text, have), wide=have.size == 8, site=site)
     if change == BEYOND:
-        return _single(c, "-", text, "0.0", have, site)  # which keeps the sign of a zero
+        return _single(c, "-", text, "0.0", have, site)  # keeps the sign of a zero
     if change == FLOAT:
         low = float(to.low - 1).hex()
-        # low - 1 is not a double where the type has 64 bits and a sign: it rounds to low itself, which fits.
+        # For signed 64-bit types low - 1 is not a double: it rounds to low itself, which fits.
         below = "<" if to.size < 8 or to.low == 0 else "<="
         inside = f"({low} {below} (double)z_ && (double)z_ < {float(to.high + 1).hex()})"
         whole = (
@@ -145,7 +145,7 @@ def converted(
         return f"{ctype(to)}_of({whole})"
     if change is None:
         return emit.converted(text, have, to)
-    # Adding 0 by the compiler's own checked addition tests the range in one instruction.
+    # The compiler's checked addition of 0 tests the range in one instruction.
     number = _change(c, change, have, to)
     return f"FITS_({ctype(to)}, add, ({ctype(have)})({text}), ({ctype(have)})0, {number}, {site})"
 
@@ -163,17 +163,17 @@ def unset(form: ir.Function) -> frozenset[ir.Local]:
 
 
 def flag(local: ir.Local) -> str:
-    """Render the flag in C that nothing has been assigned to a number in a register."""
+    """Render the C flag that says that a number in a register has no value yet."""
     return f"u_{local.name}"
 
 
 def flags(local: ir.Local) -> str:
-    """Render the flags in C for the bytes of a variable that has an address."""
+    """Render the C flags for the bytes of a variable with an address."""
     return f"f_{local.name}"
 
 
 def declared(local: ir.Local) -> str:
-    """Render a statement that says that *local* has no value yet."""
+    """Render a statement that marks *local* as having no value."""
     if local.storage is ir.Storage.VALUE:
         return f"{flag(local)} = 1;"
     numbers_ = " ".join(f"memset({flags(local)} + {at}, 1, {size});" for at, size in _numbers(local.type, 0))
@@ -181,7 +181,7 @@ def declared(local: ir.Local) -> str:
 
 
 def _numbers(kind: t.Type, at: int) -> Iterator[tuple[int, int]]:
-    """Yield the places and sizes of the numbers in a *kind* that begins at *at*; Python does not follow those in arrays and unions."""
+    """Yield the offsets and sizes of the numbers in a *kind* at offset *at*; as in Python, not those in arrays and unions."""
     if isinstance(kind, t.Arithmetic):
         yield at, kind.size
     elif isinstance(kind, t.Record) and not kind.union:
@@ -190,7 +190,7 @@ def _numbers(kind: t.Type, at: int) -> Iterator[tuple[int, int]]:
 
 
 def lacking(unset: frozenset[ir.Local], at: ir.Place) -> str | None:
-    """Render the condition that the variable *at*, or a part of one, has no value; None where that is known to be otherwise."""
+    """Render the condition that the variable or member *at* has no value; None if it certainly has one."""
     within = _within(unset, at)
     if within is None:
         return None
@@ -201,7 +201,7 @@ def lacking(unset: frozenset[ir.Local], at: ir.Place) -> str | None:
 
 
 def given(unset: frozenset[ir.Local], at: ir.Place) -> str:
-    """Render a statement that marks *at* as having a value; empty where no mark is kept."""
+    """Render a statement that marks *at* as having a value; "" if it is not tracked."""
     within = _within(unset, at)
     if within is None:
         return ""
@@ -218,16 +218,15 @@ def _within(unset: frozenset[ir.Local], at: ir.Place) -> tuple[ir.Local, int] | 
     return (at.local, offset) if isinstance(at, ir.LocalStorage) and at.local in unset else None
 
 
-# Which pointer variables an operand goes through, in a screened run: what each holds, and which function
-# was called where.
+# The pointer variables behind an operand in a screened run: their values, and the calls of functions.
 #
-# What comes of it is `programs.native_parts`.
+# `programs.native_parts` evaluates these records.
 
-MOST = 8  # variables that are followed in one function, each computed from the next
+MOST = 8  # limit of variables tracked in a function, each computed from the next
 
 
 def followed(root: Root) -> bool:
-    """Return whether C knows what the variable *root* holds: a pointer outside of memory that is not a parameter."""
+    """Return whether C can read the variable *root*: a pointer outside memory that is not a parameter."""
     local = root.local
     return (
         local is not None
@@ -239,12 +238,12 @@ def followed(root: Root) -> bool:
 
 
 def _held(local: ir.Local) -> str:
-    """Render what a variable that is followed holds."""
+    """Render the value of a tracked variable."""
     return f"(*d_{local.name})" if in_cell(local) else name(local)
 
 
 def _behind(c: CWalker, sources: Iterable[Root]) -> Iterator[tuple[ir.Local, ir.Local | None]]:
-    """Yield *sources* and the variables that they are computed from, each with the one that it is itself computed from."""
+    """Yield the variables of *sources*, each with the variable from which it is computed."""
     for root in sources:
         for _ in range(MOST):
             if root.local is None or root.local.parameter:
@@ -259,7 +258,7 @@ def _behind(c: CWalker, sources: Iterable[Root]) -> Iterator[tuple[ir.Local, ir.
 
 
 def _behind_kept(c: CWalker, sources: Iterable[Root], code: str, span: ir.Span) -> str:
-    """Render *code* behind what keeps the variables behind *sources* at *span*, in a screened run where there are some."""
+    """Render *code* after code that records, in a screened run, the variables behind *sources* at *span*."""
     if not c.checked:
         return code
     keeping = " ".join(
@@ -270,23 +269,23 @@ def _behind_kept(c: CWalker, sources: Iterable[Root], code: str, span: ir.Span) 
 
 
 def with_pointers(c: CWalker, arguments: Sequence[ir.Expr], code: str, span: ir.Span) -> str:
-    """Render *code*, which uses *arguments* at *span*, after the code that keeps which variables the pointers among them come from."""
+    """Render *code*, which uses *arguments* at *span*, after code that records the variables behind its pointers."""
     return _behind_kept(
         c, (r for a in arguments if isinstance(a.type, t.Pointer) for r in roots(a)), code, span
     )
 
 
 def with_pointer(c: CWalker, at: ir.Place, code: str, span: ir.Span) -> str:
-    """Render *code*, an access of the place *at* at *span*, in the same way."""
+    """Render *code*, an access to the place *at* at *span*, in the same way."""
     sources = address_roots(at) if isinstance(at, ir.Element | ir.Member) else ()
     return _behind_kept(c, sources, code, span)
 
 
 def with_call(c: CWalker, node: ir.Call) -> str:
-    """Render a call of a function, during which the screen knows that it is inside."""
+    """Render a call of a function; meanwhile the screen has the call as its context."""
     symbol = c.symbols.setdefault(node.symbol, len(c.symbols))
     head = f"entered_(m, {c.site(node.span)}, {symbol})"
-    if any(effectful(a) for a in node.arguments):  # inside are not its arguments
+    if any(effectful(a) for a in node.arguments):  # the arguments are evaluated outside the call
         names = [c.temporary() for _ in node.arguments]
         first = " ".join(
             f"{ctype(a.type)} {n} = {c.value(a)};" for a, n in zip(node.arguments, names, strict=True)

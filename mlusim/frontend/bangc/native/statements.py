@@ -1,4 +1,4 @@
-"""Statements and whole functions of the intermediate form in C."""
+"""Statements and functions of the intermediate form in C."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,11 +29,11 @@ from mlusim.frontend.bangc.native.values import (
 )
 from mlusim.isa.table import ISA
 
-MANY_ZEROS = 16  # elements behind those with values, from which on a loop stores them
+MANY_ZEROS = 16  # from this many zero elements on, a loop stores them
 
 
 def prototype(function: ir.Function) -> str:
-    """Render the head of a function in C."""
+    """Render the prototype of a function in C."""
     parameters = ", ".join(["Core *m", *(f"{ctype(p.type)} {_given(p)}" for p in function.parameters)])
     return f"static {ctype(function.result)} k_{function.symbol}({parameters})"
 
@@ -43,10 +43,10 @@ def _given(local: ir.Local) -> str:
 
 
 def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> str:
-    """Render a function: its locals at its beginning, its statements at their lines.
+    """Render a function: its locals at the start, its statements with their source lines.
 
-    One that *calls* others counts as a turn of a loop: a tree of calls may take as long.
-    Variables that have an address lie in cells, which are given back when the function is left.
+    A function that *calls* others counts as a loop iteration, as a tree of calls may take as long as a loop.
+    Variables with an address are in cells, which are released on return.
     """
     if form.problem is not None:
         raise NoForm(form.problem.construct)
@@ -63,7 +63,7 @@ def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> 
     ]
     cells = [p for p in (*form.locals, *c.addressed) if in_frame(p)]
     if cells or recursive:
-        # The compiler's cleanup, so that each of the returns gives the cells back.
+        # The compiler's cleanup attribute releases the cells at every return.
         lines.append("  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);")
     if recursive:
         lines.append(f"  DEEPER_(m, {DEEP}, {c.site(form.span)});")
@@ -74,13 +74,13 @@ def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> 
         lines += _local(c, local)
     lines += inner
     if not isinstance(form.result, t.Void):
-        # Not reached if the source returns on every path; without it compilers warn.
+        # Unreachable if the source returns on every path; without it compilers warn.
         lines.append(f"  return {_zero(form.result)};")
     return "\n".join(_at_their_lines([*lines, "}"]))
 
 
 def _at_their_lines(lines: list[str]) -> Iterator[str]:
-    """Join the lines between two ``#line`` directives into one: the compiler would count a second one as the next line of the source."""
+    """Join the lines between two ``#line`` directives, as the compiler would count further lines as lines of the source."""
     whole: list[str] = []
     for line in lines:
         if line.startswith("#line") and whole:
@@ -122,7 +122,7 @@ def _local(c: CWalker, local: ir.Local) -> Iterator[str]:
 
 
 def _place(c: CWalker, local: ir.Local) -> str:
-    """Return C for the number of a local whose bytes are in simulated memory; on the stack each call inside itself has its own."""
+    """Return the C index of a local in simulated memory; on the stack, each recursive call has its own."""
     if local.storage is ir.Storage.STATIC:
         return str(c.static(local))
     place = c.place((c.symbol, local))
@@ -130,11 +130,11 @@ def _place(c: CWalker, local: ir.Local) -> str:
         return str(place)
     for level in range(1, DEEP):
         c.place((level, local))
-    return f"{place - 1} + m->depth"  # the outermost call is 1 deep
+    return f"{place - 1} + m->depth"  # the outermost call has depth 1
 
 
 def cell(kind: t.Type) -> str:
-    """Return C that makes the cell of a variable that has an address.  Raises `NoForm` where there is none."""
+    """Return C that creates the cell of a variable with an address. Raises `NoForm` if it cannot have one."""
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of
@@ -144,7 +144,7 @@ def cell(kind: t.Type) -> str:
 
 
 def _cell_of(c: CWalker, local: ir.Local) -> Iterator[str]:
-    """Render a variable that has an address: its cell, and where in C its bytes are."""
+    """Render a variable with an address: its cell, and a C pointer to its bytes."""
     inner, variable = local.type, name(local)
     source = cell(local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
     while isinstance(inner, t.Array):
@@ -171,7 +171,7 @@ def _declare(c: CWalker, node: ir.Declare) -> list[str]:
     lines = [f"{name(local)} = PLACES_(m)[{place}];"]
     lines += _met(c, local, place, node.span)
     filled = [] if node.value is None else _filled(c, node.value, kind, name(local), node.span)
-    if local.storage is ir.Storage.STATIC:  # the first time only
+    if local.storage is ir.Storage.STATIC:  # only the first time
         if local.fixed:
             filled.append(
                 f"CALL_UP(m, {c.function('__lock')}, {c.site(node.span)}, a_pointer({name(local)}, -1));"
@@ -183,12 +183,12 @@ def _declare(c: CWalker, node: ir.Declare) -> list[str]:
 
 
 def _writable(local: ir.Local, answer: int) -> str:
-    """Say whether stores may change a local; those through a cast do not change one that is const."""
+    """Render an assignment of *answer* to the writable flag of a local; stores through a cast do not change a const one."""
     return f"see(m, {name(local)}).a->writable = {answer};"
 
 
 def _once(c: CWalker, node: ir.Declare) -> list[str]:
-    """Return the lines that set a static variable outside memory when control first reaches its declaration; until then it is zeros."""
+    """Return the lines that set a static variable outside memory the first time its declaration is reached; before, it is zero."""
     if node.value is None:
         return []
     met = f"PLACES_(m)[{c.place(('met', node.local.home))}]"
@@ -197,7 +197,7 @@ def _once(c: CWalker, node: ir.Declare) -> list[str]:
 
 
 def _met(c: CWalker, local: ir.Local, place: str, span: ir.Span) -> Iterator[str]:
-    """Yield the lines that declare the memory of *local*, number *place*, unless that has been done already."""
+    """Yield the lines that declare the memory of *local*, index *place*, if that has not happened yet."""
     declared = f"declared_(m, {c.function('__declare')}, {c.site(span)}, {place})"
     yield f"if (UNLIKELY(!{name(local)})) {name(local)} = PLACES_(m)[{place}] = {declared};"
 
@@ -227,7 +227,7 @@ def _cell(c: CWalker, node: ir.Declare) -> list[str]:
 
 
 def _filled(c: CWalker, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
-    """Return the stores of the values of an array, of one number, or of a record; an array without *node* is zero."""
+    """Return the stores of an array's values, of a number, or of a record; an array without *node* is zero."""
     if isinstance(kind, t.Arithmetic):
         return [c.put(kind, pointer, "0", c.value(node), span) + ";"]
     if isinstance(kind, t.Record):
@@ -266,7 +266,7 @@ def _if(c: CWalker, node: ir.If) -> list[str]:
 
 def _loop(c: CWalker, node: ir.Loop) -> list[str]:
     test = "1" if node.test is None else c.tested(node.test)
-    # What counts instructions, hears Ctrl-C and lets the others run: once a turn.
+    # Once per iteration: counts instructions, polls for Ctrl-C and lets other cores run.
     turn = f"TURN(m, {c.site(node.span)});"
     c.leaving.append(node)
     inner = c.body(node.body)
@@ -276,7 +276,7 @@ def _loop(c: CWalker, node: ir.Loop) -> list[str]:
     c.stepping = True
     step = [] if node.step is None else c.evaluated(node.step)
     c.stepping = False
-    # A step is one expression of C: of statements, where there are several.
+    # A step must be one C expression; several statements become a statement expression.
     stepped = step[0].removesuffix(";") if len(step) == 1 else f"({{ {' '.join(step)} }})"
     return [f"for (; {test}; {stepped if step else ''}) {{", turn, *inner, "}"]
 
@@ -297,7 +297,7 @@ def _return(c: CWalker, node: ir.Return) -> list[str]:
         return [*left, "return;"]
     if isinstance(node.value.type, t.Void):
         return [f"{c.value(node.value)};", *left, "return;"]
-    # If objects end here, the value is computed before that, as in C++, and returned after it.
+    # If objects end here, the value is computed before their destructors, as in C++, and returned after them.
     if not left:
         return [f"return {c.value(node.value)};"]
     held = c.temporary()
@@ -305,7 +305,7 @@ def _return(c: CWalker, node: ir.Return) -> list[str]:
 
 
 def _ended(c: CWalker, node: ir.Finally) -> list[str]:
-    """Render statements with the ends of their objects, both at the end and before every jump out of them."""
+    """Render statements, with the destruction of their objects at the end and before every jump out of them."""
     c.leaving.append(node)
     inner = c.body(node.body)
     c.leaving.pop()
@@ -313,7 +313,7 @@ def _ended(c: CWalker, node: ir.Finally) -> list[str]:
 
 
 def _left(c: CWalker, until: tuple[type, ...], to: ir.Labelled | None = None) -> list[str]:
-    """Return the ends of objects that are left on the way to the innermost statement of the types *until*, *to* one, or out of the function."""
+    """Return the destruction of objects on the way to the innermost statement of types *until*, to the statement *to*, or out of the function."""
     lines: list[str] = []
     around = c.leaving
     for n in range(len(around) - 1, -1, -1):
@@ -321,7 +321,7 @@ def _left(c: CWalker, until: tuple[type, ...], to: ir.Labelled | None = None) ->
         if node is to or isinstance(node, until):
             break
         if isinstance(node, ir.Finally):
-            # A return among the ends themselves leaves what is around them, and not this one again.
+            # A return inside a destruction leaves the outer objects, not the same one again.
             c.leaving = around[:n]
             lines += c.body(node.last)
     c.leaving = around
@@ -344,7 +344,7 @@ def _labelled(c: CWalker, node: ir.Labelled) -> list[str]:
         lines += [f"l_{label}: TURN(m, {c.site(node.span)});"] if label else []
         lines += c.body(section)
     c.leaving.pop()
-    # A label has to stand before a statement.
+    # C requires a statement after a label.
     return [*lines, ";"]
 
 
@@ -364,14 +364,14 @@ STATEMENTS: Mapping[type, Callable[[CWalker, Any], list[str]]] = {
 }
 
 
-# Requests for memory that a function makes before its atomics need them, where its parameters say so from
-# the beginning.
+# Memory requests for later atomics, issued at the start of a function if its parameters already determine
+# them.
 
-_SIMPLE = ("+", "-", "*")  # which no operand makes a fault
+_SIMPLE = ("+", "-", "*")  # operators that never fault
 
 
 def ahead(c: CWalker, form: ir.Function) -> Iterator[str]:
-    """Yield the lines for the beginning of *form*, where its statements follow each other and an atomic is behind other ones."""
+    """Yield the lines for the start of *form* if its statements are straight-line code with an atomic after other instructions."""
     _, *later = _in_order(form.body) or (None,)
     stores = changed(walk(form.body))
     for call in later:
@@ -383,7 +383,7 @@ def ahead(c: CWalker, form: ir.Function) -> Iterator[str]:
 
 
 def _in_order(body: Sequence[ir.Statement]) -> "list[ir.IntrinsicCall | None]":
-    """Return the calls of instructions that *body* makes one after another, None for other expressions; nothing where it decides."""
+    """Return the instruction calls of the straight-line code *body*, None for other expressions; empty if it branches."""
     calls: list[ir.IntrinsicCall | None] = []
     for node in body:
         if isinstance(node, ir.Block):
@@ -399,7 +399,7 @@ def _in_order(body: Sequence[ir.Statement]) -> "list[ir.IntrinsicCall | None]":
 
 
 def _known(node: ir.Expr, stores: Mapping[ir.Local, int]) -> bool:
-    """Return whether *node* is the same from the beginning of the function on, and computing it is all that it does."""
+    """Return whether *node* has the same value from the start of the function on, and computing it has no side effect."""
     if isinstance(node, ir.Const):
         return True
     if isinstance(node, ir.Load):

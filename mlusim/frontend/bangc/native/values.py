@@ -45,14 +45,14 @@ def address(c: CWalker, at: ir.Place) -> str:
 
 
 def spread(c: CWalker, at: ir.Place, make: Callable[[str, str], str]) -> str:
-    """Render ``make`` of a pointer and the index of the element that a place is."""
+    """Render ``make`` applied to the pointer and index of the element *at*."""
     if isinstance(at, ir.Element) and at.type.size == at.pointer.type.to.size:  # type: ignore[union-attr]
         return c.in_order((at.pointer, at.index), inside(c, at, make))
     return make(address(c, at), "0")
 
 
 def _kept(c: CWalker, at: ir.Temporary) -> str:
-    """Render a pointer to a value, which is kept until the function is left."""
+    """Render a pointer to a value, which is stored until the function returns."""
     if isinstance(at.value, ir.Text):
         return literal_pointer(c, at.value)
     if isinstance(at.type, t.VectorRegister):
@@ -67,19 +67,19 @@ def _kept(c: CWalker, at: ir.Temporary) -> str:
 
 
 def _direct(at: ir.Place) -> str | None:
-    """Render a variable outside memory, or a part of one, as an lvalue of C."""
+    """Render a variable outside memory, or a part of it, as an lvalue of C."""
     if isinstance(at, ir.LocalStorage) and in_register(at.local):
         return name(at.local)
     base = raw(at)
     if base is None or not isinstance(at.type, t.Arithmetic | t.Pointer):
         return None
     if isinstance(at.type, t.Arithmetic) and at.type.kind == "bool":
-        return f"(*(uint8_t *)({base}))"  # a _Bool that is neither 0 nor 1 is undefined in C
+        return f"(*(uint8_t *)({base}))"  # a _Bool other than 0 and 1 is undefined in C
     return f"(*({ctype(at.type)} *)({base}))"
 
 
 def _changing(at: ir.Place) -> str | None:
-    """Render the same of what is going to be stored to: None for a constant, of which a store is refused."""
+    """Render the lvalue of a store; None for a constant, whose store is refused."""
     return None if is_fixed(at) else _direct(at)
 
 
@@ -102,7 +102,7 @@ def _loaded(c: CWalker, at: ir.Place, span: ir.Span, waits: int) -> str:
 
 
 def _assigned_by_now(c: CWalker, at: ir.Place, direct: str, span: ir.Span) -> str:
-    """Render the variable *direct*, whose value is wanted."""
+    """Render the read of the variable *direct*, with the check that it has a value."""
     lacks = screening.lacking(c.unset, at) if c.unset else None
     return direct if lacks is None else f"ASSIGNED_({lacks}, {direct}, {c.site(span)})"
 
@@ -123,7 +123,7 @@ def _assign(c: CWalker, node: ir.Assign) -> str:
         return screening.with_pointer(
             c, at, spread(c, at, lambda p, i: c.put(at.type, p, i, value, node.span)), node.span
         )
-    held = c.temporary()  # what is stored comes first
+    held = c.temporary()  # the stored value is evaluated first
     stored = screening.with_pointer(
         c, at, spread(c, at, lambda p, i: c.put(at.type, p, i, held, node.span)), node.span
     )
@@ -142,7 +142,7 @@ def _update(c: CWalker, node: ir.Update) -> str:
         begun = _assigned_by_now(c, node.place, direct, node.span)
         return f"({{ {kind} {old} = {begun}; {direct} = {_combined(c, node, old)}; {old}; }})"
     at, index = c.temporary(), c.temporary()
-    # Found once, for its parts may act.
+    # Evaluate the address once, because it may have side effects.
     first = spread(c, node.place, lambda p, i: f"{at} = {p}; {index} = {i}")
     loaded = c.fetched(node.type, at, index, node.span, c.waits.get(id(node), 0))
     fetched = screening.with_pointer(c, node.place, loaded, node.span)
@@ -156,7 +156,7 @@ def _combined(c: CWalker, node: ir.Update, old: str) -> str:
     kind, within = node.type, node.within
     value = c.value(node.value)
     if isinstance(kind, t.Pointer):
-        # Before the sign: minus an unsigned number is a large one.
+        # Convert before negating: the negative of an unsigned number is a large number.
         return f"moved_({old}, {'back_' if node.op == '-' else ''}((int64_t)({value})), {kind.to.size})"
     assert isinstance(kind, t.Arithmetic)
     assert isinstance(within, t.Arithmetic)
@@ -209,7 +209,7 @@ def _unary(c: CWalker, node: ir.Unary) -> str:
         return f"(!{value})"
     assert isinstance(kind, t.Arithmetic)
     if kind.kind == "float":
-        # f16 and b16 are bits, which C would negate as integers.
+        # f16 and b16 are bit patterns, which C would negate as integers.
         return computed("*", literal(-1.0, kind), value, kind, 0)
     if c.checked and node.op == "-" and kind.kind == "int":
         return screening.negated(c, value, kind, c.site(node.span))
@@ -264,11 +264,11 @@ def _distance(c: CWalker, node: ir.Distance) -> str:
     return c.in_order((node.left, node.right), lambda a, b: f"distance_(m, {a}, {b}, {more})")
 
 
-# -- records, which lie outside of memory ------------------------------------------------------------
+# -- records, which are outside of memory ------------------------------------------------------------
 
 
 def raw(at: ir.Place) -> str | None:
-    """Render the address of a variable outside memory, or of a part of one."""
+    """Render the address of a variable outside memory, or of a part of it."""
     if isinstance(at, ir.LocalStorage):
         return f"(uint8_t *)d_{at.local.name}" if in_cell(at.local) else None
     base = raw(at.base) if isinstance(at, ir.Member) else None
@@ -276,19 +276,19 @@ def raw(at: ir.Place) -> str | None:
 
 
 def is_fixed(at: ir.Place) -> bool:
-    """Return whether *at* is a static constant of a function, or a part of one."""
+    """Return whether *at* is a static constant of a function, or part of one."""
     while isinstance(at, ir.Member):
         at = at.base
     return isinstance(at, ir.LocalStorage) and bool(at.local.fixed)
 
 
 def looked_up(c: CWalker, form: ir.Function) -> Iterator[str]:
-    """Yield the lines for the beginning of *form*: the parameters by which it reads members of one record several times."""
+    """Yield the lines at the start of *form* that look up records of which it reads several members through a parameter."""
     nodes = walk(form.body)
     stores = changed(nodes)
     read = Counter(local for node in nodes if isinstance(node, ir.Load) for local, _ in _led_to(node.place))
-    # Behind a parameter that nothing stores to, the record is one and the same in the whole call; what is read once is
-    # looked up where it is read.
+    # A parameter that is never assigned points to the same record during the whole call. A record that is
+    # read once is looked up at that read.
     fixed = {p for p in form.parameters if p.storage is ir.Storage.VALUE and not stores.get(p)}
     c.near = tuple(local for local, times in read.items() if times > 1 and local in fixed)
     for local in c.near:
@@ -297,7 +297,7 @@ def looked_up(c: CWalker, form: ir.Function) -> Iterator[str]:
 
 
 def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
-    """Yield the pointer to the record that *at* is a member of, and how far *at* is from the beginning of the record."""
+    """Yield the pointer variable through which *at*, a member of a record, is reached, and the member's offset in the record."""
     offset, base = 0, at
     while isinstance(base, ir.Member):
         offset, base = offset + base.offset, base.base
@@ -310,7 +310,7 @@ def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
 
 
 def looked_up_member(c: CWalker, at: ir.Place, far: str) -> str:
-    """Render a member of a record that was looked up already, where it is a variable; otherwise *far*, the usual load of *at*."""
+    """Render a member of a looked-up record; if *at* is not one, return *far*, the usual load."""
     for local, offset in _led_to(at):
         if local in c.near:
             narrow = isinstance(at.type, t.Arithmetic) and at.type.kind == "bool"
@@ -321,14 +321,14 @@ def looked_up_member(c: CWalker, at: ir.Place, far: str) -> str:
 
 
 def pointer_to(c: CWalker, at: ir.Place) -> str:
-    """Render a pointer to a record that is going to be accessed; one in an array that is a member of another is in that array."""
+    """Render a pointer to a record for an access; a record in an array member stays within that array."""
     if isinstance(at, ir.Element):
         return spread(c, at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
     return address(c, at)
 
 
 def of_value(at: ir.Place) -> tuple[ir.Expr, int] | None:
-    """Return the record by value that *at* is a member of, and how far from its beginning; None elsewhere."""
+    """Return the by-value record of which *at* is a member, and the member's offset; else None."""
     offset = 0
     while isinstance(at, ir.Member):
         offset, at = offset + at.offset, at.base
@@ -336,14 +336,14 @@ def of_value(at: ir.Place) -> tuple[ir.Expr, int] | None:
 
 
 def read_record(c: CWalker, whole: ir.Expr, offset: int, kind: t.Type) -> str:
-    """Render the *kind* that lies *offset* bytes into a record by value."""
+    """Render the *kind* at byte *offset* of a by-value record."""
     held, part = c.temporary(), c.temporary()
     read_ = f"{ctype(kind)} {part}; memcpy(&{part}, {held}.b + {offset}, sizeof {part});"
     return f"({{ const {ctype(whole.type)} {held} = {c.value(whole)}; {read_} {part}; }})"
 
 
 def inside(c: CWalker, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:
-    """Return *make* for an element's pointer and index; the index is checked if the array is a member of a record."""
+    """Return *make* for an element's pointer and index; the index into an array member of a record is checked."""
     array = member_array(at)
     if array is None:
         return make
@@ -356,7 +356,7 @@ def inside(c: CWalker, at: ir.Element, make: Callable[[str, str], str]) -> Calla
 
 
 def record(c: CWalker, at: ir.Place, span: ir.Span) -> str:
-    """Render a record by value: the bytes of a variable, otherwise the loads of its fields."""
+    """Render a by-value record: the bytes of a variable, or loads of its fields."""
     if isinstance(at, ir.Temporary):
         return c.value(at.value)
     part = of_value(at)
@@ -381,14 +381,14 @@ def record(c: CWalker, at: ir.Place, span: ir.Span) -> str:
 
 
 def compose(c: CWalker, node: ir.Compose) -> str:
-    """Render a record from the values of its fields."""
+    """Render a record from its field values."""
     kind = node.type
     if isinstance(kind, t.VectorRegister):
         raise NoForm("a vector in a register")
     if not isinstance(kind, t.Record):
         raise NoForm("this initial value")
     held = c.temporary()
-    # All bytes are zero at first, as C has it for fields that the list leaves out.
+    # All bytes start as zero, as C defines for fields that the list omits.
     stores = " ".join(parts(c, f"{held}.b", kind, 0, node))
     stamps = stamped(c, kind, f"{held}.b")
     unset = cleared(kind, f"{held}.b")
@@ -396,7 +396,7 @@ def compose(c: CWalker, node: ir.Compose) -> str:
 
 
 def parts(c: CWalker, held: str, kind: t.Type, offset: int, value: ir.Expr) -> Iterator[str]:
-    """Yield the stores of what *value* has for *kind*, which begins *offset* bytes behind *held*, a pointer to bytes."""
+    """Yield the stores of *value*, a *kind*, at byte *offset* behind *held*, a pointer to bytes."""
     if isinstance(value, ir.Compose) and isinstance(kind, t.Record):
         for field_, element in zip(kind.fields, value.values, strict=False):
             yield from parts(c, held, field_.type, offset + field_.offset, element)
@@ -415,7 +415,7 @@ def parts(c: CWalker, held: str, kind: t.Type, offset: int, value: ir.Expr) -> I
 
 
 def record_assigned(c: CWalker, at: ir.Place, node: ir.Assign) -> str:
-    """Render a store of a whole record; the value that is stored comes first."""
+    """Render a store of a whole record; the stored value is evaluated first."""
     place, held = raw(at), c.temporary()
     if place is not None and not is_fixed(at):
         stored = _stored(at.type, place, held) + screening.given(c.unset, at)
@@ -425,11 +425,11 @@ def record_assigned(c: CWalker, at: ir.Place, node: ir.Assign) -> str:
 
 
 def put_record(c: CWalker, kind: t.Type, pointer: str, held: str, span: ir.Span) -> str:
-    """Return the statements that store *held*, a variable of C, behind *pointer*."""
+    """Return the statements that store *held*, a C variable, at *pointer*."""
 
     def store(
         kind: t.Type, pointer: str, offset: str
-    ) -> str:  # where the record is a constant, the first store is refused
+    ) -> str:  # of a constant record, the first store is refused
         if isinstance(kind, t.VectorRegister):
             return f"memmove(register_(m, {pointer}, {c.site(span)}), {held}.b + {offset}, REGISTER_BYTES);"
         stored = c.put(kind, pointer, "0", "f_", span)
@@ -439,9 +439,9 @@ def put_record(c: CWalker, kind: t.Type, pointer: str, held: str, span: ir.Span)
 
 
 def _stored(kind: t.Type, place: str, held: str) -> str:
-    """Return the statements that store *held* at *place*, whose objects stay of their classes.
+    """Return the statements that store *held* at *place*; objects there keep their classes.
 
-    Behind the members of a base there may be those of the object that it is a part of.
+    Only the members are copied: the tail of a base may have members of the derived object.
     """
     assert isinstance(kind, t.Record)
     size = max((f.offset + f.type.size for f in kind.fields), default=0) if kind.derived else kind.size
@@ -459,7 +459,7 @@ def _each(
     access: Callable[[t.Type, str, str], str],
     look: str = "record_",
 ) -> str:
-    """*whole* where *look* finds the *kind* behind *pointer* to be a variable, with its bytes at n_; elsewhere *access* to each of its fields."""
+    """Render *whole*, with the bytes in n_, if *look* resolves *pointer* to a variable of *kind*; else *access* to each field."""
     at = c.temporary()
     fields = " ".join(_scalars(c, kind, "0", lambda part, o: access(part, f"moved_({at}, {o}, 1)", o)))
     lookup = f"const Ptr {at} = {pointer}; const uint8_t *n_ = {look}(m, {at}, {kind.size});"
@@ -467,7 +467,7 @@ def _each(
 
 
 def _scalars(c: CWalker, kind: t.Type, offset: str, access: Callable[[t.Type, str], str]) -> Iterator[str]:
-    """Yield *access* to each number and pointer, in order, in a *kind* that begins *offset* bytes into a record."""
+    """Yield *access* to each number and pointer of a *kind* at byte *offset* of a record, in order."""
     if isinstance(kind, t.Record):
         for field_ in kind.fields:
             yield from _scalars(c, field_.type, f"{offset} + {field_.offset}", access)
@@ -479,11 +479,11 @@ def _scalars(c: CWalker, kind: t.Type, offset: str, access: Callable[[t.Type, st
         yield access(kind, offset)
 
 
-# -- vector registers: bytes of a variable that has an address; a value is a pointer to them until the next effect ----
+# -- vector registers: bytes of a variable with an address; a value points to them until the next effect --
 
 
 def register_place(c: CWalker, at: ir.Place, span: ir.Span) -> str:
-    """Render the address of the register at a place."""
+    """Render the address of the bytes of the register at a place."""
     if isinstance(at, ir.Temporary):
         return c.value(at.value)
     if isinstance(at, ir.LocalStorage):
@@ -496,8 +496,8 @@ def register_place(c: CWalker, at: ir.Place, span: ir.Span) -> str:
 
 
 def register_kept(c: CWalker, value: str, span: ir.Span) -> str:
-    """Keep the answer of a call in a register of the function that calls."""
-    kind = t.VectorRegister(t.INT32)  # of whatever elements: it is bytes
+    """Store the result of a call in a register of the calling function."""
+    kind = t.VectorRegister(t.INT32)  # any element type: it is only bytes
     local = ir.Local(f"{names.OWN}{c.temporary()}_", "", kind, str(kind), span, ir.Storage.CELL)
     c.addressed.append(local)
     return f"((const uint8_t *)memmove(d_{local.name}, {value}, REGISTER_BYTES))"
@@ -506,28 +506,28 @@ def register_kept(c: CWalker, value: str, span: ir.Span) -> str:
 def register_assigned(c: CWalker, node: ir.Assign) -> str:
     """Render a store of a whole register."""
     held = c.temporary()
-    # memmove and not memcpy: a register may be assigned to itself.
+    # memmove instead of memcpy: a register may be assigned to itself.
     stored = f"memmove({register_place(c, node.place, node.span)}, {held}, REGISTER_BYTES)"
     return f"({{ const uint8_t *{held} = {c.value(node.value)}; (const uint8_t *){stored}; }})"
 
 
 def register_pointer(c: CWalker, value: str, span: ir.Span) -> str:
-    """Render a pointer to a register by value."""
+    """Render a pointer to a by-value register."""
     filled = register_kept(c, value, span)
     return f"({{ (void){filled}; {name(c.addressed[-1])}; }})"
 
 
 def register_declared(c: CWalker, node: ir.Declare) -> list[str]:
-    """Render a register that comes to life, with what another one has or without a value."""
+    """Render the declaration of a register, with a copy of another one or without a value."""
     at = f"d_{node.local.name}"
-    # A register that is constructed from nothing has no value either.
+    # A default-initialised register has no value either.
     if node.value is None or isinstance(node.value, ir.Compose):
         return [f"unset_({at});"]
     return [f"memmove({at}, {c.value(node.value)}, REGISTER_BYTES);"]
 
 
 def cleared(kind: t.Type, bytes_: str) -> str:
-    """Return C that takes the values from the registers in a *kind* whose bytes begin at *bytes_*; "" where it has none."""
+    """Return C that marks the registers in a *kind* at *bytes_* as having no value; "" if it has no registers."""
     if isinstance(kind, t.VectorRegister):
         return f"unset_({bytes_});"
     if not has_registers(kind):
