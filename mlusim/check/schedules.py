@@ -21,7 +21,6 @@ from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import brief, path_of
 from mlusim.machine.core import Core, RunningLaunch
 from mlusim.machine.hub import Effect, Observer
-from mlusim.machine.options import leaves
 from mlusim.machine.scheduling.schedule import EFFECTS, LAND, NEXT, STOP, Decision, Director, directing
 from mlusim.observe.finding import Finding
 from mlusim.operators.accuracy import bit_equal, judge
@@ -134,7 +133,7 @@ class Leavings(Observer):
 
     def launch_end(self, launch: RunningLaunch) -> None:
         """Copy the tensors as the launch leaves them."""
-        for place, argument in enumerate(leaves(launch.request)):
+        for place, argument in enumerate(launch.request.leaves):
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
             if allocation is not None and allocation.writable:
                 raw = allocation.raw.copy()

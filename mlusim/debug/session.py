@@ -216,7 +216,7 @@ class DebugSession:
         if self.stop.kind is LAUNCH_END:
             return None
         paused = self.look()
-        found = paused.core(self.focus) if self.focus is not None else None
+        found = paused.observed.core(self.focus) if self.focus is not None else None
         if found is None:
             found = next(iter(paused.cores), None)
             self.level = 0

@@ -134,7 +134,7 @@ def tasks(session: "DebugSession") -> tuple[TaskState, ...]:
 def frames(session: "DebugSession", task: str | None = None) -> tuple[Frame, ...]:
     """Return the active functions of *task*, or of the task in focus, innermost first; () if it is not in the kernel."""
     paused = session.look()
-    core = session.core() if task is None else paused.core(task)
+    core = session.core() if task is None else paused.observed.core(task)
     if core is None:
         return ()
     error = paused.stop.error if core is paused.observed.failed else None

@@ -22,7 +22,7 @@ from mlusim.machine.hub import Observer, attendants, handed, looks_inside, tell_
 from mlusim.machine.kernel import BLOCK, DeviceVariable, Kernel, Kind, grid_of
 from mlusim.machine.launch import Launch, LaunchFacts, LaunchSums, queue_place
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
-from mlusim.machine.options import LaunchOptions, Request, allocations, leaves, listed, options_of
+from mlusim.machine.options import LaunchOptions, Request, listed, options_of
 from mlusim.machine.repeated import Repeatable, repeatable
 from mlusim.machine.scheduling.schedule import choices_of, directed
 from mlusim.machine.session import Session
@@ -379,7 +379,7 @@ class Device(Presented):
     @contextlib.contextmanager
     def _written(self, request: Request) -> Iterator[None]:
         """Let no tensor that *request* leads to be freed while the block runs; it counts as one more launch of each."""
-        written = set(allocations(request))
+        written = set(request.allocations)
         self._running.append(written)
         try:
             yield
@@ -411,7 +411,7 @@ class Device(Presented):
         return Session(self.board, request, watching, *how, **more)
 
     def _check_arguments(self, request: Request) -> None:
-        for argument in leaves(request):
+        for argument in request.leaves:
             if isinstance(argument, DeviceTensor):
                 self._check(argument)
             elif isinstance(argument, Ptr):

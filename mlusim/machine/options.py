@@ -1,8 +1,8 @@
 """The request for a launch, with its `LaunchOptions`: how it runs, beside what it runs."""
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve, fields, frozen
@@ -12,11 +12,9 @@ from mlusim.errors import LaunchError
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.limits import Limit
 from mlusim.machine.scheduling.schedule import EFFECTS, effects_of
+from mlusim.machine.tensor import DeviceTensor, allocation_of, leaves
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.regions import RegionMap
-
-if TYPE_CHECKING:
-    from mlusim.machine.tensor import DeviceTensor
 
 LATE = "late"  # asynchronous effects land at the sync that waits for them
 
@@ -102,45 +100,20 @@ class Request:
     kind: Kind
     arguments: tuple[Any, ...]
     options: LaunchOptions
-    variables: "tuple[DeviceTensor, ...]" = ()
+    variables: tuple[DeviceTensor, ...] = ()
 
+    @property
+    def leaves(self) -> Iterator[Any]:
+        """The numbers and pointers that the kernel is given, those inside of structures too; to a function of Python a list is its own."""
+        return leaves(self.arguments) if self.kernel.compiled else iter(self.arguments)
 
-_STRUCTURES = (tuple, list)
+    @property
+    def allocations(self) -> list[Allocation]:
+        """The allocations that the kernel is given, and its variables in GDRAM, each once, in order."""
+        candidates = map(allocation_of, (*self.leaves, *self.variables))
+        return list(dict.fromkeys(allocation for allocation in candidates if allocation is not None))
 
-
-def leaves(request: "Request") -> Iterator[Any]:
-    """Yield the numbers and pointers that the kernel is given, those inside of structures too; to a function of Python a list is its own."""
-    return _leaves(request.arguments) if request.kernel.compiled else iter(request.arguments)
-
-
-def _leaves(arguments: Iterable[Any]) -> Iterator[Any]:
-    """Yield the numbers and pointers in *arguments* of a compiled kernel."""
-    for argument in arguments:
-        if argument.__class__ in _STRUCTURES:
-            yield from _leaves(argument)
-        else:
-            yield argument
-
-
-def mapped(argument: object, change: Callable[[Any], Any], *, compiled: bool) -> Any:
-    """Return an argument with *change* of each number and pointer in it."""
-    if not compiled or argument.__class__ not in _STRUCTURES:
-        return change(argument)
-    return tuple(mapped(part, change, compiled=True) for part in argument)
-
-
-def allocation_of(argument: object) -> Allocation | None:
-    """Return the allocation behind a tensor or a pointer; None for anything else."""
-    allocation = getattr(getattr(argument, "view", argument), "allocation", None)
-    return allocation if isinstance(allocation, Allocation) else None
-
-
-def allocations(request: "Request") -> list[Allocation]:
-    """Return the allocations that the kernel is given, and its variables in GDRAM, each once, in order."""
-    candidates = (allocation_of(argument) for argument in (*leaves(request), *request.variables))
-    return list(dict.fromkeys(allocation for allocation in candidates if allocation is not None))
-
-
-def bytes_given(request: "Request") -> int:
-    """Return the bytes of the memory that *request* leads to."""
-    return sum(allocation.nbytes for allocation in allocations(request))
+    @property
+    def bytes_given(self) -> int:
+        """The bytes of the memory that it leads to."""
+        return sum(allocation.nbytes for allocation in self.allocations)

@@ -24,12 +24,12 @@ from mlusim.machine.kernel import Kind
 from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.observed import TaskPlace
-from mlusim.machine.options import Request, allocations, mapped
+from mlusim.machine.options import Request
 from mlusim.machine.scheduling.carrier import Carrier, Home
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, TakenUp, UnionToCome
 from mlusim.machine.tally import NO_TRAFFIC, NOTHING, CoverCounts, Tally
-from mlusim.machine.tensor import DeviceTensor
+from mlusim.machine.tensor import DeviceTensor, mapped
 from mlusim.memory.allocation import Allocation, Arena, Pool
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap
@@ -330,7 +330,7 @@ class Session:
     @property
     def given(self) -> list[Allocation]:
         """The memories that the arguments of the launch lead to, and the kernel's variables in GDRAM, each once."""
-        return allocations(self.request)
+        return self.request.allocations
 
     # -- who runs where ------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ Arguments are numbers and pointers, and for compiled kernels structures, which a
 import math
 import operator
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,3 +126,30 @@ def _allocation_of(value: object) -> Allocation | None:
     if isinstance(value, Ptr) and value.offset == 0:
         return value.view.allocation
     return None
+
+
+# -- what the arguments of a launch lead to ---------------------------------------------------------
+
+_STRUCTURES = (tuple, list)
+
+
+def leaves(arguments: Iterable[Any]) -> Iterator[Any]:
+    """Yield the numbers and pointers in *arguments* of a compiled kernel."""
+    for argument in arguments:
+        if argument.__class__ in _STRUCTURES:
+            yield from leaves(argument)
+        else:
+            yield argument
+
+
+def mapped(argument: object, change: Callable[[Any], Any], *, compiled: bool) -> Any:
+    """Return an argument with *change* of each number and pointer in it."""
+    if not compiled or argument.__class__ not in _STRUCTURES:
+        return change(argument)
+    return tuple(mapped(part, change, compiled=True) for part in argument)
+
+
+def allocation_of(argument: object) -> Allocation | None:
+    """Return the allocation behind a tensor or a pointer; None for anything else."""
+    allocation = getattr(getattr(argument, "view", argument), "allocation", None)
+    return allocation if isinstance(allocation, Allocation) else None

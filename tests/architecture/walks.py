@@ -5,10 +5,12 @@ of a row, is there already.
 """
 
 import contextlib
+import io
 import os
 import sys
 import tempfile
 import threading
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from import_graph import PAGE, ROOT
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
 
-# ruff: noqa: PLC0415 - the debugger is loaded for its walk
+# ruff: noqa: PLC0415 - the debugger and the command line are loaded for their walks
 
 PACKAGE = str(ROOT / "mlusim") + os.sep
 SOURCE = """
@@ -29,7 +31,8 @@ __mlu_global__ void Scale(float *dst, const float *src, int n) {
 }
 """
 TRIAL = "MLUSIM_PARSE_TRIAL"
-HEAD = "| walk | files | rooms | which |"
+HEAD = "| walk | files | rooms | calls | which |"
+MANY = 30  # files beyond which a room is named with their number
 
 
 class Passed:
@@ -37,11 +40,13 @@ class Passed:
 
     def __init__(self) -> None:
         self.files: dict[str, None] = {}
+        self.calls = 0
 
     def hear(self, frame, event, _):
         """Note the file of a function that is called."""
         if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
             self.files.setdefault(frame.f_code.co_filename.removeprefix(PACKAGE))
+            self.calls += 1
 
     @contextlib.contextmanager
     def listening(self):
@@ -153,9 +158,32 @@ def _reverse_step(folder):
     )
     with contextlib.closing(DebugSession(ScriptProgram(str(script)))) as session:
         verbs.run(session)
-        found = _again(lambda: verbs.reverse_step(session))
+        passed = _again(lambda: verbs.reverse_step(session))
         assert session.position.moment > 0, session.stop
-        return found
+        return passed
+
+
+def _report(folder):
+    """What a report of one case on the usual boards passes."""
+    from mlusim.cli.main import main
+
+    words = [
+        "report",
+        "tin_shift_forward",
+        "--case",
+        "golden_document",
+        "--format",
+        "html",
+        "--jobs",
+        "1",
+        "-o",
+    ]
+
+    def act():
+        with contextlib.redirect_stderr(io.StringIO()):
+            main([*words, str(folder / "report.html")])
+
+    return _again(act)
 
 
 def walks():
@@ -169,17 +197,21 @@ def walks():
         yield "a finding of initcheck, beside the launch itself", _finding()
         launch = _launched()
         yield "`launch.html(path)`, after the launch", _again(lambda: launch.html(folder / "page.html"))
+        yield "`report --format html` of one case, with the times on all boards", _report(folder)
         yield "`reverse-step` of the debugger", _reverse_step(folder)
 
 
 def table():
     """The walks as the architecture page shows them."""
     yield HEAD
-    yield "| --- | --- | --- | --- |"
+    yield "| --- | --- | --- | --- | --- |"
     for words, passed in walks():
-        rooms = {file.partition("/")[0] for file in passed.files if "/" in file}
-        which = ", ".join(f"`{file}`" for file in passed.files) or "the method that its row was rendered as"
-        yield f"| {words} | {len(passed.files)} | {len(rooms)} | {which} |"
+        rooms = Counter(file.partition("/")[0] + "/" for file in passed.files if "/" in file)
+        named = [f"`{file}`" for file in passed.files]
+        if len(named) > MANY:
+            named = [f"`{room}` {files}" for room, files in rooms.items()]
+        which = ", ".join(named) or "the method that its row was rendered as"
+        yield f"| {words} | {len(passed.files)} | {len(rooms)} | {passed.calls:,} | {which} |"
 
 
 def write():

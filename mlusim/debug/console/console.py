@@ -127,7 +127,7 @@ def change_of(session: "DebugSession", point: Breakpoint) -> str:
     try:
         before = array_of(session.look(), stop.core, span).reshape(-1)
         with session.beside(Position(stop.position.launch, stop.position.moment + 1)) as there:
-            behind = array_of(there, there.core(session.focus or ""), span).reshape(-1)
+            behind = array_of(there, there.observed.core(session.focus or ""), span).reshape(-1)
     except MlusimError:
         return ""
     return _told(span.text, before, behind)

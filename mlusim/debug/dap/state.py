@@ -94,7 +94,7 @@ class State:
     def focus(self, thread: object, level: int = 0) -> None:
         """Put the task of a thread in focus, with one of its frames."""
         name = thread_name(thread)
-        if name is not None and self.session.look().core(name) is not None:
+        if name is not None and self.session.look().observed.core(name) is not None:
             self.session.focus, self.session.level = name, level
 
     # -- reports ---------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ class FrameAt:
 
     def focus(self, session: "DebugSession") -> None:
         """Put this frame in focus."""
-        if self.task and session.look().core(self.task) is not None:
+        if self.task and session.look().observed.core(self.task) is not None:
             session.focus, session.level = self.task, self.level
 
 
@@ -341,7 +341,7 @@ def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
             f"there is no memory {match['space']!r}; there are {', '.join(s.name for s in SPACES)}"
         )
     owner = match["owner"] or None
-    if owner is not None and owner.startswith("task") and session.look().core(owner) is not None:
+    if owner is not None and owner.startswith("task") and session.look().observed.core(owner) is not None:
         session.focus = owner
     return ByteSpan(space, low, low + 1, reference, None, owner)
 

@@ -118,7 +118,7 @@ def _watch(state: State, arguments: Arguments) -> dict[str, Any]:
 
     def make(text: str | None) -> Breakpoint:
         session = state.session
-        if task and session.look().core(task) is not None:
+        if task and session.look().observed.core(task) is not None:
             session.focus = task
         # "write" and "readWrite" both contain "rite".
         return watch_at(session, name, writes="rite" in access, reads="read" in access, text=text)

@@ -132,7 +132,7 @@ class CauseSearch(BeyondBytes):
         trail = followed.trail
         standing = trail.standing
         if standing is None:
-            core = followed.paused.core(self._label)
+            core = followed.paused.observed.core(self._label)
             stack = followed.paused.stack(core) if core is not None else []
             standing = trail.stand(stack, self._level)
         if standing.where < 0 and not trail.events:

@@ -50,10 +50,6 @@ class PausedRun:
         """True if every instruction was announced, so that it is known which are in flight."""
         return isinstance(self.observed, Tracing)
 
-    def core(self, name: str) -> "Core | None":
-        """Return the core *name* if it is active, otherwise None."""
-        return next((core for core in self.observed.cores if name_of(core) == name), None)
-
     def stack(self, core: "Core") -> list[FrameType]:
         """Return the kernel frames of *core*, innermost first."""
         return stack_of(core, self.stop.error if core is self.observed.failed else None)
@@ -147,7 +143,7 @@ def tensor_of(argument: object) -> Allocation | None:
 
 def need_core(paused: PausedRun, name: str) -> "Core":
     """Return the active core *name*; otherwise raises `UsageError`, which says what became of it."""
-    core = paused.core(name)
+    core = paused.observed.core(name)
     if core is None:
         alive = ", ".join(name_of(c) for c in paused.cores[:8]) or "none"
         if name in paused.observed.ended or paused.stop.position.at_end:

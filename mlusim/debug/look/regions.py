@@ -275,9 +275,9 @@ def same_place(span: ByteSpan, other: PausedRun, core: "Core | None") -> "tuple[
     """
     if span.owner is None:
         return span, None
-    there = other.core(span.owner) if span.owner.startswith("task") else None
+    there = other.observed.core(span.owner) if span.owner.startswith("task") else None
     if there is None and core is not None:
-        there = other.core(name_of(core))
+        there = other.observed.core(name_of(core))
     if there is None:
         raise UsageError(f"{span.owner} does not run at {other.stop.position}")
     owner_in(span.space, there)

@@ -14,9 +14,8 @@ from mlusim.debug.source.frames import Owned
 from mlusim.debug.source.functions import UserFunction, functions_of, reachable
 from mlusim.debug.stop.stops import Position
 from mlusim.errors import UsageError
-from mlusim.machine.options import allocation_of, leaves, mapped
 from mlusim.machine.scheduling.schedule import Choices
-from mlusim.machine.tensor import DeviceTensor
+from mlusim.machine.tensor import DeviceTensor, allocation_of, mapped
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.pointer import Ptr, View
 
@@ -130,7 +129,7 @@ class KeptLaunch:
     def homes(self) -> dict[Allocation, DType]:
         """The program's own allocations behind the tensors and pointers among the arguments, with their element types."""
         request = self.session.request
-        found = ((allocation_of(a), a) for a in (*leaves(request), *request.variables))
+        found = ((allocation_of(a), a) for a in (*request.leaves, *request.variables))
         return {allocation: argument.dtype for allocation, argument in found if allocation is not None}
 
     @property

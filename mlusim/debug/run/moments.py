@@ -55,6 +55,10 @@ class RunObserver(Observer):
         self.begun = self.begun + 1 if core.union is self.latest else 1
         self.latest = core.union
 
+    def core(self, name: str) -> "Core | None":
+        """Return the core called *name*, if it has begun and not ended."""
+        return next((core for core in self.cores if name_of(core) == name), None)
+
     def only_latest(self, ending: "Core | None" = None) -> bool:
         """Return whether the group that began last is the only active one; *ending* is a core that is about to end."""
         return all(core.union is self.latest for core in (*self.cores, *([ending] if ending else ())))

@@ -38,7 +38,6 @@ from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
 from mlusim.machine.native.text import layout
 from mlusim.machine.native.text.screen import KEPT_PAGE, Suspicion
 from mlusim.machine.native.text.sums import AT_ONCE, IN_THE_RECORD, LATER, adds
-from mlusim.machine.options import bytes_given
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, Space
@@ -377,7 +376,7 @@ def threads_for(
     many = min(asked, threads.groups_of(request, arch))
     if many < 2 or arch.name in _left.get(form, ()):
         return 1
-    if bytes_given(request) < threads.WORTH_THREADS:
+    if request.bytes_given < threads.WORTH_THREADS:
         return 1
     with contextlib.suppress(BuildError):
         if form.loaded(arch, compiler, Mode.BESIDE, covered=covered) is not None:

@@ -25,7 +25,7 @@ from mlusim.machine.native.build import available
 from mlusim.machine.native.chain import Chain, doings
 from mlusim.machine.native.team import Team, task_rows
 from mlusim.machine.native.text.layout import OFFSET_BITS
-from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions, allocations
+from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
 from mlusim.machine.scheduling.carrier import Carrier, Carriers
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import QUIET
@@ -121,7 +121,7 @@ class Prepared:
         session.pool = _Shared()
         self._loaded: Loaded = session.native
         self.compiler = available()
-        self._given = len(allocations(session.request))
+        self._given = len(session.request.allocations)
         self._core: NativeCore
         self.chain: Chain | None
         self._core, self.chain = self._ready(session)

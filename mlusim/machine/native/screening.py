@@ -36,7 +36,6 @@ from mlusim.machine.native.text.screen import (
     Suspicion,
 )
 from mlusim.machine.observed import CHANGES, READS, WRITES, HeardEnough, Screened
-from mlusim.machine.options import allocations, bytes_given
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
@@ -231,7 +230,7 @@ class Screening:
         if long:
             _long.add(self.request.kernel.native)
         else:
-            _short[self.request.kernel.native] = bytes_given(self.request)
+            _short[self.request.kernel.native] = self.request.bytes_given
         return long
 
 
@@ -261,7 +260,7 @@ class _Before:
     """The memory that *request* may change, without what is only *read*, as it was before; of bytes that are poison, as the device has made them, nothing is kept."""
 
     def __init__(self, request: "Request", read: Collection[Allocation] = ()) -> None:
-        changing = [a for a in allocations(request) if a.writable and a not in read]
+        changing = [a for a in request.allocations if a.writable and a not in read]
         self._kept = {a: None if threads.is_fresh(a) else threads.room_for(a.nbytes) for a in changing}
         for allocation, room in self._kept.items():
             if room is not None:
@@ -308,7 +307,7 @@ def screening_of(
     """
     native, sorted_watching = request.kernel.native, sorted_by_interest(watching)
     tried = tries and not is_long(request)
-    short = tried and bytes_given(request) <= _short.get(native, TRIED - 1)
+    short = tried and request.bytes_given <= _short.get(native, TRIED - 1)
     if short or sorted_watching is None:
         return None
     checkers, told = sorted_watching
@@ -338,7 +337,7 @@ def screening_of(
 
 def is_long(request: "Request") -> bool:
     """Return whether a launch that is watched in Python is expected to take longer than a compiler."""
-    return request.kernel.native in _long or bytes_given(request) >= LARGE
+    return request.kernel.native in _long or request.bytes_given >= LARGE
 
 
 def note_watched(session: "Session") -> None:
@@ -400,7 +399,7 @@ def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: in
     many = min(asked, threads.groups_of(request, arch))
     if many < 2 or looks & Screened.PARTS or arch.name in _left_beside.get(request.kernel.native, ()):
         return 1
-    return many if bytes_given(request) >= threads.WORTH_THREADS else 1
+    return many if request.bytes_given >= threads.WORTH_THREADS else 1
 
 
 def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[[], None]) -> bool:

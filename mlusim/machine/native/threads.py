@@ -12,7 +12,7 @@ from mlusim.errors import MlusimError
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native.text.screen import Suspicion
-from mlusim.machine.options import allocation_of
+from mlusim.machine.tensor import allocation_of
 from mlusim.memory.allocation import Allocation, Bytes, fresh_bytes
 
 if TYPE_CHECKING:
