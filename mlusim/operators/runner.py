@@ -7,7 +7,7 @@ import functools
 import importlib.util
 import inspect
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -544,9 +544,11 @@ class SourceHandle(Handle):
         twin = self._twin(kernel, args)
         if twin is None:
             return self._launched("python", kernel, dim, kind, args)
-        names = list(inspect.signature(kernel.body).parameters)[1:]
         layouts = [a for a in args if isinstance(a, Layout)]
-        values = {**(layouts[0].values if layouts else {}), **dict(zip(names, args, strict=True))}
+        values = {
+            **(layouts[0].values if layouts else {}),
+            **dict(zip(_parameters(kernel.body), args, strict=True)),
+        }
         wanted = [p.source_name for p in twin.form.parameters]
         self.layouts.extend(a for a in layouts if a not in self.layouts)
         launch = self._launched(None, twin, dim, kind, [values[name] for name in wanted])
@@ -565,24 +567,30 @@ class SourceHandle(Handle):
             self.options = options
 
     def _twin(self, kernel: Any, args: Sequence[Any]) -> Any:
-        body = getattr(kernel, "body", None)
-        code = getattr(body, "__code__", None)
-        path = None if code is None else Path(code.co_filename).with_suffix(SOURCE)
-        if path is None or not _there(path):
-            return None
-        sources = _sources(path, self.board)
+        code = getattr(getattr(kernel, "body", None), "__code__", None)
         dtype = next((a.dtype.c for a in args if hasattr(a, "dtype")), "")
-        for name in (kernel.name, f"{kernel.name}<{dtype}>"):
-            try:
-                return sources[name]
-            except UsageError:
-                continue
-        return None
+        return None if code is None else _source_kernel(code.co_filename, self.board, kernel.name, dtype)
 
 
 @functools.lru_cache(maxsize=256)
-def _there(path: Path) -> bool:
-    return path.is_file()
+def _source_kernel(python: str, board: object, name: str, dtype: str) -> Any:
+    """Return the kernel of BANG C that does what the kernel *name* in the file *python* does, for *dtype* if it is a template; None if there is none."""
+    path = Path(python).with_suffix(SOURCE)
+    if not path.is_file():
+        return None
+    sources = _sources(path, board)
+    for spelled in (name, f"{name}<{dtype}>"):
+        try:
+            return sources[spelled]
+        except UsageError:
+            continue
+    return None
+
+
+@functools.lru_cache(maxsize=256)
+def _parameters(body: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a kernel's parameters behind the first."""
+    return tuple(inspect.signature(body).parameters)[1:]
 
 
 @functools.lru_cache(maxsize=64)

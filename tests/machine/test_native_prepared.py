@@ -211,3 +211,59 @@ def test_tensors_of_prepared_launches_are_not_kept(scale):
     with pytest.raises(MlusimError, match="const"):
         device.launch(scale, 4, args=(lent, lent, 16, 1.0, 0), engine="native")
     assert 0 == np.count_nonzero(device.get(lent))
+
+
+DEEP = """\
+#define MANY 65536
+__nram__ int wide[MANY];
+__nram__ int small[64] = {7};
+__mlu_func__ void store(int *p, vv_int32 v) { __vv_store(p, v); }
+__mlu_func__ vv_int32 load(int *p) { vv_int32 v; __vv_load(v, p); return v; }
+__mlu_global__ void deep(int *out, int at, int how) {
+  __nram__ int own[MANY / 2];
+  int *mine = out + taskId * 64, *here = wide + at;
+  if (how == 0) { mine[0] = here[0]; mine[1] = own[at / 2]; own[0] = here[1] + small[0]; mine[2] = own[0]; }
+  if (how == 1) { __memcpy(mine, here, 256, NRAM2GDRAM); }
+  if (how == 2) { __bang_sub(here, here, own + at / 2, 64); __memcpy(mine, here, 256, NRAM2GDRAM); }
+  if (how == 3) { __memcpy(mine, here - at % 1000, 8, NRAM2GDRAM, 8, 12, 9); }
+  if (how == 4) { __memcpy_async(here, out, 8, GDRAM2NRAM); __sync(); __memcpy(mine, here, 256, NRAM2GDRAM); }
+  if (how == 5) { mine[5] = (int)__bang_count((float *)here, 64); }
+  if (how == 6) { __bang_write_value(own, 64, 1); mine[0] = (int)__bang_filter(here, here, own, 64); __memcpy(mine + 1, here, 64, NRAM2GDRAM); }
+  if (how == 7) { store(own + at / 2, load(here)); __memcpy(mine, own + at / 2 - 8, 256, NRAM2GDRAM); }
+  if (how == 8 && taskId % 3 == 1) { __bang_printf("%d %d", here[1], own[MANY / 2 - 1]); mine[1] = wide[MANY - 1]; }
+  if (how == 9 && taskId % 3 == 1) { mine[0] = here[MANY]; }
+  if (how == 10) { here[0] = own[7]; int *far = here + 5; mine[0] = far - wide; __memcpy(mine + 1, far, 128, NRAM2GDRAM); }
+  __bang_write_value(wide, MANY, taskId);
+  __bang_write_value(own, MANY / 2, taskId + 100);
+  small[0] += 1;
+  mine[63] = small[0];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory):
+    """Return the kernel of large memories."""
+    path = tmp_path_factory.mktemp("prepared") / "deep.mlu"
+    path.write_text(DEEP)
+    return bangc.load([path], board="MLU370-X4")["deep"]
+
+
+@pytest.mark.parametrize("how", range(11))
+def test_memory_is_poison_as_far_as_a_task_goes(deep, how):
+    """Each task finds no byte of the one before, which has written all of them, near the begin of an array and far behind it, whatever looks there."""
+
+    def told(device, at, dim, kind, engine):
+        out = device.put(np.zeros(64 * 8, np.int32))
+        try:
+            launch = device.launch(deep, dim, kind, (out, at, how), engine=engine)
+        except MlusimError as fault:
+            return GDRAM.sub("", str(fault)), device.get(out).tolist()
+        return launch.printed, launch.instructions, launch.time_us, device.get(out).tolist()
+
+    for dim, kind in (((8, 1, 1), mlusim.BLOCK), ((4, 2, 1), mlusim.UNION1)):
+        device = mlusim.Device("MLU370-X4")
+        for at in (1000, 4096, 16300, 65400, 5000):
+            expected = told(mlusim.Device("MLU370-X4"), at, dim, kind, "python")
+
+            assert [expected] * 2 == [told(device, at, dim, kind, "native") for _ in range(2)]

@@ -33,19 +33,23 @@ READS = TASK_PLACES + len(layout.CHAIN_DONE)
 
 
 class FreshMemory(NamedTuple):
-    """A piece of memory as each task finds it: its bytes, all poison, or the *content* that is kept for it."""
+    """A piece of memory as each task finds it: its bytes, all poison, or the *content* that is kept for it.
+
+    With a *number* it is the allocation of that number, which may become poison as far as a task comes.
+    """
 
     space: Space
     start: int
     nbytes: int
     content: Bytes | None = None
+    number: int = 0
 
-    def row(self) -> tuple[int, int, int]:
+    def row(self) -> tuple[int, int, int, int]:
         """Return the piece as a row of `layout.CHAIN_PIECE`."""
         if self.content is None:
-            return self.start, self.nbytes, layout.POISONED
+            return self.start, self.nbytes, layout.POISONED, self.number
         zeros = not self.content.any()
-        return self.start, self.nbytes, layout.ZEROS if zeros else self.content.ctypes.data
+        return self.start, self.nbytes, layout.ZEROS if zeros else self.content.ctypes.data, 0
 
 
 class DeclaredLocal(NamedTuple):

@@ -252,16 +252,27 @@ class NativeCore(Core):
             DeclaredLocal(place, site, pointer.view, self.pointer(pointer), self._fill_of(pointer))
             for place, site, pointer in (self._declared if same else ())
         ]
+        crew = self.session.crew
+        most = self._most if crew is None else len(crew.tasks)
+        return Chain(start.views - 1, self._fresh(start), start.places, arrays, most)
+
+    def _fresh(self, start: Start) -> list[FreshMemory]:
+        """Return the memory that begins afresh with each task: what is filled, and poison, of which large pieces stand for themselves."""
         filled = {allocation for allocation, _ in start.filled}
         pieces = []
         for space, arena in self.used.items():
             top, many = start.declared.get(space, (0, 0))
-            if arena.raw is not None and top and not filled.issuperset(arena.allocations[:many]):
+            fresh = [a for a in arena.allocations[:many] if a not in filled]
+            if arena.raw is None or not fresh:
+                continue
+            if top > layout.FIRST_POISON and space is not SRAM:
+                pieces += [
+                    FreshMemory(space, a.where(), a.nbytes, number=self._numbers.get(a, 0)) for a in fresh
+                ]
+            else:
                 pieces.append(FreshMemory(space, arena.raw.ctypes.data, top))
         pieces += [FreshMemory(a.space, a.where(), a.nbytes, content) for a, content in start.filled]
-        crew = self.session.crew
-        most = self._most if crew is None else len(crew.tasks)
-        return Chain(start.views - 1, pieces, start.places, arrays, most)
+        return pieces
 
     def _fill_of(self, pointer: Ptr) -> int:
         """Return what fills an array of a function: a memory core's are zeros, and those of a cluster are filled once for all."""

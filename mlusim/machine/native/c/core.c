@@ -20,6 +20,33 @@ Argument library_up(Core *m, int name, int site, int n, const Argument *given) {
 }
 /* Loops and calls let Python look after signals now and then: sooner where instructions are long. */
 void tick_(Core *m, int site) { m->fuel = FUEL; m->site = site; call_(m, m->look); }
+/* Of a memory that is poison when a task begins FIRST_POISON bytes are, and four times as many whenever more is asked for. */
+PART void poison_(Alloc *a, int64_t nbytes, int at_once) {
+  a->nbytes = at_once || nbytes < 2 * FIRST_POISON ? nbytes : FIRST_POISON;
+  memset(a->raw, POISON, (size_t)a->nbytes);
+}
+PART int more_(Alloc *a, int64_t nbytes) {
+  const int64_t before = a->nbytes;
+  if (!before || before >= nbytes) return 0;
+  a->nbytes = smaller_(4 * before, nbytes);
+  memset((uint8_t *)a->raw + before, POISON, (size_t)(a->nbytes - before));
+  return 1;
+}
+int deepen_(Core *m) {
+  const Chain *c = (const Chain *)m->chain;
+  Alloc *a = (Alloc *)m->allocs;
+  int more = 0;
+  if (!c) return 0;
+  for (int64_t k = 0; k < c->poisoned; k++) {
+    const int64_t *piece = (const int64_t *)c->pieces + P_COLUMNS * k;
+    if (piece[P_NUMBER]) more |= more_(a + piece[P_NUMBER], piece[P_BYTES]);
+  }
+  for (int64_t k = 0; k < c->met; k++) {
+    const int64_t *array = (const int64_t *)c->arrays + A_COLUMNS * k;
+    more |= more_(a + number_((Ptr)array[A_WORD]), array[A_NBYTES]);
+  }
+  return more;
+}
 /* The memory of an array of a function.  The tasks of a chain mostly declare what the first did, in that order and so at the same
    bytes: Python hears of it where it is called for something else (machine/native/chain.py). */
 Ptr declared_(Core *m, int name, int site, int64_t place) {
@@ -29,7 +56,8 @@ Ptr declared_(Core *m, int name, int site, int64_t place) {
     if (row[A_PLACE] == place && row[A_SITE] == site) {
       Alloc *a = (Alloc *)m->allocs + number_((Ptr)row[A_WORD]);
       a->nbytes = row[A_NBYTES]; a->writable = 1;
-      if (row[A_FILL] >= 0) memset((void *)(uintptr_t)row[A_RAW], (int)row[A_FILL], (size_t)row[A_NBYTES]);
+      if (row[A_FILL] == POISON) poison_(a, row[A_NBYTES], ALL_AT_ONCE);
+      else if (row[A_FILL] >= 0) memset((void *)(uintptr_t)row[A_RAW], (int)row[A_FILL], (size_t)row[A_NBYTES]);
       c->met++;
       return (Ptr)row[A_WORD];
     }
@@ -56,7 +84,7 @@ void head_settles_(Core *m) {
 }
 /* Between GDRAM and the memories of the chip: lines of the host's caches are asked for before they are read, and large pieces are
    written past them, since a line that is written as a whole need not be read first. */
-#define LINE 64
+#define HOST_LINE 64
 #define FETCHED 1024 /* bytes that are asked for before they are read */
 #if defined(__AVX2__)
 typedef long long W4_ __attribute__((vector_size(32)));
@@ -75,16 +103,16 @@ typedef long long W4_ __attribute__((vector_size(16)));
 #endif
 enum { HALF_ = sizeof(W4_) };
 PART void put_past_(uint8_t *t, const uint8_t *s, int64_t n) {
-  int64_t i = smaller_(-(int64_t)(uintptr_t)t & (LINE - 1), n);
+  int64_t i = smaller_(-(int64_t)(uintptr_t)t & (HOST_LINE - 1), n);
   memcpy(t, s, (size_t)i);
-  for (; i + LINE <= n; i += LINE) for (int k = 0; k < LINE; k += HALF_) { W4_ w; memcpy(&w, s + i + k, HALF_); PUT_PAST_((W4_ *)(t + i + k), w); }
+  for (; i + HOST_LINE <= n; i += HOST_LINE) for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + i + k, HALF_); PUT_PAST_((W4_ *)(t + i + k), w); }
   memcpy(t + i, s + i, (size_t)(n - i));
 }
 PART void fetch_(uint8_t *t, const uint8_t *s, int64_t n) {
   int64_t i = 0;
-  for (; i + LINE <= n; i += LINE) {
+  for (; i + HOST_LINE <= n; i += HOST_LINE) {
     __builtin_prefetch(s + i + FETCHED);
-    for (int k = 0; k < LINE; k += HALF_) { W4_ w; memcpy(&w, s + i + k, HALF_); memcpy(t + i + k, &w, HALF_); }
+    for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + i + k, HALF_); memcpy(t + i + k, &w, HALF_); }
   }
   memcpy(t + i, s + i, (size_t)(n - i));
 }
@@ -96,7 +124,7 @@ void carry_far_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int6
   }
   const int64_t head = FAR(src) ? smaller_(n, FETCHED) : 0;
   for (int64_t k = 0; k < rows; k++, t += ts, s += fs) {
-    if (k + 1 < rows) for (int64_t i = 0; i < head; i += LINE) __builtin_prefetch(s + fs + i);
+    if (k + 1 < rows) for (int64_t i = 0; i < head; i += HOST_LINE) __builtin_prefetch(s + fs + i);
     if (head && n >= AHEAD) fetch_(t, s, n); else memcpy(t, s, (size_t)n);
   }
 }

@@ -9,6 +9,7 @@ ALWAYS double float_of(Argument a) { double f; memcpy(&f, &a.bits, 8); return f;
 COLD void tick_(Core *m, int site);
 #define TURN(m, site) do { if (UNLIKELY(((m)->fuel -= TURN_BYTES) < 0)) tick_(m, site); } while (0)
 
+enum { ALL_AT_ONCE = 0 SCREENED_(+ 1) }; /* a screen knows memories as they are */
 COLD Ptr declared_(Core *m, int name, int site, int64_t place);
 
 #define FAR(space) ((space) == GDRAM || (space) == LDRAM)

@@ -41,6 +41,7 @@ int64_t up_(Core *m, int64_t why, int64_t a, int64_t b) {
   if (!inside && MAY_LOOK(why)) state_now_(m);
   /* To have room in a record is nothing that the task has to be known for. */
   if (why != UP_SUSPECT || a) for_python_(m);
+  if (why != UP_LOG && why != UP_STEPS) while (deepen_(m));
   m->asked[0] = why; m->asked[1] = a; m->asked[2] = b;
   m->inside = 1;
   call_(m, m->up);

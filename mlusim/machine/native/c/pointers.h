@@ -66,6 +66,9 @@ COLD void state_now_(Core *m);
 /* What may look at memory again and again remembers the state; inside of Python's own calls it is that of where C called. */
 #define MAY_LOOK(why) ((why) == UP_SPIN || (why) == UP_ATOMIC || (why) == UP_ROW || (why) == UP_ACCESS || (why) == UP_LIBRARY)
 COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b);
+/* Large memories become poison as far as a task comes; to C they end there, so that the check of an access is what finds out.  Where
+   one fails, more of them becomes poison, and it is made again: returns 0 where there is no more.  Python finds all of them. */
+COLD int deepen_(Core *m);
 ALWAYS Argument a_pointer(Ptr p, int dtype) { return (Argument){IS_POINTER, dtype, p}; }
 ALWAYS Argument a_integer(int64_t i, int dtype) { return (Argument){IS_INTEGER, dtype, (uint64_t)i}; }
 ALWAYS Argument a_unsigned(int64_t i, int dtype) { return (Argument){IS_UNSIGNED, dtype, (uint64_t)i}; }

@@ -125,6 +125,7 @@ PART void vv_store_(Core *m, int row, int site, int same, int size, Argument to,
   const uint8_t *r = (const uint8_t *)(uintptr_t)from.bits;
   const int64_t bytes = count * size;
   if (UNLIKELY(m->memory_core || !same || count < 1 || count > REGISTER_BYTES / size || d.a->space != NRAM || out(d, bytes) || !is_set_(r))) {
+    if (deepen_(m)) { vv_store_(m, row, site, same, size, to, from, count, given); return; }
     Argument all[3] = {to, from, a_integer(count, -1)};
     row_up(m, row, site, 2 + given, all);
     return;
@@ -138,6 +139,7 @@ PART void vv_load_(Core *m, int row, int site, int same, int size, Argument to, 
   uint8_t *r = (uint8_t *)(uintptr_t)to.bits;
   const int64_t bytes = count * size;
   if (UNLIKELY(m->memory_core || !same || count < 1 || count > REGISTER_BYTES / size || s.a->space != NRAM || out(s, bytes))) {
+    if (deepen_(m)) { vv_load_(m, row, site, same, size, to, from, count, given); return; }
     Argument all[3] = {to, from, a_integer(count, -1)};
     row_up(m, row, site, 2 + given, all);
     return;
@@ -152,6 +154,7 @@ PART void vv_masked_(Core *m, int row, int site, int same, int size, Argument to
   At q = see(m, load ? from.bits : to.bits);
   uint8_t *r = (uint8_t *)(uintptr_t)(load ? to.bits : from.bits);
   if (UNLIKELY(m->memory_core || !same || count < 1 || count > lanes || q.a->space != NRAM || out(q, count * size) || !has_lanes_(mask, lanes) || (how != CLEARS_LANES_ && !is_set_(r)))) {
+    if (deepen_(m)) { vv_masked_(m, row, site, same, size, to, from, count, given, mask, how); return; }
     Argument all[4] = {to, from, a_integer(count, -1)};
     all[2 + given] = a_register(mask, -1);
     row_up(m, row, site, 3 + given, all);

@@ -6,10 +6,14 @@ Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argument val
   return m->argv[0];
 }
 #define REFUSED(T, S, D, AS, OF)                                                                                  \
-  T refused_load_##S(Core *m, Ptr q, int64_t i, int site) {                                                       \
+  T refused_load_##S(Core *m, Ptr q, int64_t i, int site, int waits) {                                            \
+    if (deepen_(m)) return load_##S(m, q, i, site, waits);                                                        \
     Argument r = access_up(m, 0, q, i, D, a_integer(0, -1), site); return OF;                                     \
   }                                                                                                               \
-  T refused_store_##S(Core *m, Ptr q, int64_t i, T v, int site) { access_up(m, 1, q, i, D, AS, site); return v; }
+  T refused_store_##S(Core *m, Ptr q, int64_t i, T v, int site) {                                                 \
+    if (deepen_(m)) return store_##S(m, q, i, v, site);                                                           \
+    access_up(m, 1, q, i, D, AS, site); return v;                                                                 \
+  }
 ACCESSED(REFUSED)
 Ptr far_away_(Ptr p, int forward) {
   const int64_t end = number_(p) ? INT64_C(1) << (OFFSET_BITS - 1) : REACH;
@@ -38,6 +42,7 @@ void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int64_t s
 /* The pointer that an address is; what leads to no memory keeps its address. */
 Ptr pointer_of(Core *m, uint64_t address) {
   SCREENED_(if (address) suspect_(m, ~0, m->site);) /* it may lead to memory that the screen does not know */
+  while (deepen_(m));
   int64_t behind = 0; /* the end of one allocation may be the begin of the next */
   if (address) for (int64_t n = 1; n < m->nallocs; n++) {
     const Alloc *a = (Alloc *)m->allocs + n;

@@ -18,11 +18,11 @@ ALWAYS int64_t back_(int64_t n) { return n == INT64_MIN ? INT64_MAX : -n; }
 void shared_load_(Core *m, At p, int site, int waits);
 /* What is rare is called, not inlined: a kernel has hundreds of accesses, and the compiler takes longer over each. */
 #define ACCESS(T, S, D, AS, OF)                                                                                   \
-  COLD T refused_load_##S(Core *m, Ptr q, int64_t i, int site);                                                   \
+  COLD T refused_load_##S(Core *m, Ptr q, int64_t i, int site, int waits);                                        \
   COLD T refused_store_##S(Core *m, Ptr q, int64_t i, T v, int site);                                             \
   ALWAYS T load_##S(Core *m, Ptr q, int64_t i, int site, int waits) {                                             \
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
-    if (UNLIKELY(out(p, sizeof(T)))) return refused_load_##S(m, q, i, site);                                      \
+    if (UNLIKELY(out(p, sizeof(T)))) return refused_load_##S(m, q, i, site, waits);                               \
     SCREENED_(looks_(m, p, sizeof(T), READS_, D, site);)                                      \
     BESIDE_(touches_(m, p, sizeof(T), 0, site);)                                             \
     if (UNLIKELY(SHARED(p.a->space))) shared_load_(m, p, site, waits);                                            \

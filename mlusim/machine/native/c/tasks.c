@@ -91,6 +91,13 @@ VISIBLE void mlusim_beside(Core *m, const uint64_t *words, void (*entry)(Core *,
   entry(m, words);
   take_lock_(m); /* where a call has raised something, it was taken before */
 }
+/* A task has ended: its memories are all there again, whatever is in them. */
+PART void restore_(Core *m, const Chain *c) {
+  for (int64_t k = 0; k < c->poisoned; k++) {
+    const int64_t *piece = (const int64_t *)c->pieces + P_COLUMNS * k;
+    if (piece[P_NUMBER]) ((Alloc *)m->allocs)[piece[P_NUMBER]].nbytes = piece[P_BYTES];
+  }
+}
 /* Write down what a task of a chain did, and let the next one begin as the first has begun. */
 PART void chain_ends_(Core *m, Chain *c, int64_t met) {
   int64_t *done = (int64_t *)c->done + (TASK_PLACES + D_COLUMNS + c->given) * c->at;
@@ -102,6 +109,7 @@ PART void chain_ends_(Core *m, Chain *c, int64_t met) {
   for (int64_t k = 0; k < c->given; k++) done[k] = a[k + 1].read;
   memcpy((int64_t *)c->rows + COLUMNS * c->nrows, m->log, sizeof(int64_t) * COLUMNS * (size_t)m->nlog);
   c->nrows += m->nlog;
+  restore_(m, c);
 }
 PART void chain_begins_(Core *m, Chain *c, int64_t number) {
   Alloc *a = (Alloc *)m->allocs;
@@ -115,7 +123,8 @@ PART void chain_begins_(Core *m, Chain *c, int64_t number) {
   for (int64_t k = 0; k < c->poisoned; k++) {
     const int64_t *piece = (const int64_t *)c->pieces + P_COLUMNS * k;
     void *start = (void *)(uintptr_t)piece[P_START];
-    if (piece[P_CONTENT] == POISONED || piece[P_CONTENT] == ZEROS) memset(start, piece[P_CONTENT] == ZEROS ? 0 : POISON, (size_t)piece[P_BYTES]);
+    if (piece[P_NUMBER]) poison_(a + piece[P_NUMBER], piece[P_BYTES], ALL_AT_ONCE);
+    else if (piece[P_CONTENT] == POISONED || piece[P_CONTENT] == ZEROS) memset(start, piece[P_CONTENT] == ZEROS ? 0 : POISON, (size_t)piece[P_BYTES]);
     else memcpy(start, (void *)(uintptr_t)piece[P_CONTENT], (size_t)piece[P_BYTES]);
   }
   memset(m->work, 0, sizeof(int64_t) * TASK_PLACES);
@@ -135,6 +144,7 @@ VISIBLE void mlusim_chain(Core *m, const uint64_t *words, void (*entry)(Core *, 
     if (c->called || c->at + 1 >= c->many || m->nflights || c->nrows + m->nlog > CHAIN_ROWS) break;
     chain_ends_(m, c, c->met); c->at++; chain_begins_(m, c, c->at);
   }
+  restore_(m, c);
   if (beside) take_lock_(m);
 }
 /* Run the tasks of a chain from the one that it is at, and write down what each did, the last too.  Returns 1 at the end, 0 where Python
@@ -254,6 +264,7 @@ VISIBLE void mlusim_crew(Core *m, const uint64_t *words, void (*entry)(Core *, c
     }
     chain_ends_(m, c, c->met);
   }
+  restore_(m, c);
   if (c->who) __atomic_sub_fetch(SHARED_(c, CREW_RUNNING), 1, __ATOMIC_SEQ_CST);
   else if (m->thread) {
     __atomic_store_n(SHARED_(c, CREW_OVER), 1, __ATOMIC_SEQ_CST); /* who comes from here on finds nothing */

@@ -177,6 +177,7 @@ class _Door:
                 facts[f"sizeof_{p.name}"] = self.types[p.name].size
                 facts[f"kind_{p.name}"] = f"KIND_{self.types[p.name].kind.upper()}"
         yield f"  enum {{ {', '.join(f'{name} = {value}' for name, value in facts.items())} }};"
+        yield "again:;"
         for o in self.operands:
             yield f"  At a_{o.name} = see(m, p_{o.name}); const int64_t phase_{o.name} = a_{o.name}.o % {self.types[o.name].size}; (void)phase_{o.name};"
             if self.row.form == "strided":
@@ -185,6 +186,9 @@ class _Door:
             if p.name in self.absent and p.kind == "count":
                 default = p.default if isinstance(p.default, int) else 0
                 yield f"  const int64_t {p.name} = {default}; (void){p.name};"
+        for o in self.operands:
+            if o.partial:  # as far as the data may lead
+                yield f"  if (UNLIKELY(out(a_{o.name}, {self._extent(o)}) && deepen_(m))) goto again;"
 
     def _repetitions(self, o: Operand) -> str:
         """Render how often the pieces of *o* repeat, and how many bytes apart they begin; without strides there is one."""
@@ -299,13 +303,14 @@ class _Door:
     def _slow(self, result: str) -> Iterator[str]:
         """Render the call of Python's method for the row."""
         up = f"UP(m, {self.number}, site, {', '.join(self._arguments())})"
+        yield f"  return{'' if result == 'void' else ' result'};"
+        yield "slow:"
+        yield "  if (deepen_(m)) goto again;"
         if result == "void":
-            yield "  return;"
-            yield f"slow: {up};"
+            yield f"  {up};"
         else:
-            yield "  return result;"
             back = f"r.kind == IS_FLOAT ? ({result})float_of(r) : ({result})(int64_t)r.bits"
-            yield f"slow: {{ Argument r = {up}; return {back}; }}"
+            yield f"  Argument r = {up}; return {back};"
 
     def _parameters(self) -> Iterator[str]:
         for name, argument in self.given.items():

@@ -106,9 +106,12 @@ CHAIN_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId", "segment", "c
 """The columns of a chain's ``tasks``; the segment is the number of the union, of a Block task its own."""
 CHAIN_ARRAY = ("place", "site", "word", "raw", "nbytes", "fill")
 """The columns of its ``arrays``; the bytes of one are filled with the last, unless that is negative."""
-CHAIN_PIECE = ("start", "bytes", "content")
-"""The columns of its ``pieces``: an address, and that of what is copied there, or one of the next two."""
+CHAIN_PIECE = ("start", "bytes", "content", "number")
+"""The columns of its ``pieces``: an address, and that of what is copied there, or one of the next two; of what may become poison later
+the number of the allocation that it is, else 0."""
 POISONED, ZEROS = 0, 1
+FIRST_POISON = 1 << 14
+"""Bytes of a large memory that are poison when a task begins; the others are as far as it comes."""
 CHAIN_DONE = ("head_transactions", "head_transfers", "nlog", "met", "who")
 """What is in its ``done`` for each task behind the counters, and before the bytes that were read of each allocation."""
 CHAIN_ROWS = 2048  # of the logs of a chain
@@ -204,7 +207,7 @@ def preamble() -> str:
         "N_LOAD": log.LOAD, "N_STORE": log.STORE, "N_LEAVE": log.LEAVE, "MOST_STEPS": log.MOST_STEPS, "MOST_CUTS": log.MOST,
         "R_OWN": log.OWN, "R_SUMS": log.SUMS, "R_LOADS": log.LOADS, "R_STORES": log.STORES, "LOAD_PLACES": quantities.LOADS.many(), "ACCESSES": ACCESSES,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
-        "POISON": POISON, "TASK_PLACES": quantities.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS, "POISONED": POISONED, "ZEROS": ZEROS,
+        "POISON": POISON, "TASK_PLACES": quantities.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS, "POISONED": POISONED, "ZEROS": ZEROS, "FIRST_POISON": FIRST_POISON,
     }  # fmt: skip
     constants |= {space.name: space.number for space in SPACES}
     constants |= {f"W_{name}": place for name, place in quantities.BY_NAME.items()}
