@@ -1,1 +1,1 @@
-"""The toolkit: a compiler driver and the driver's libraries, with which a user's own build and programs run on the simulator."""
+"""The toolkit: a compiler driver and the driver's libraries, with which users build and run native programs on the simulator."""

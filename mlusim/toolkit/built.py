@@ -1,4 +1,4 @@
-"""BANG C sources built for the host by ``cncc``: from the cache where nothing has changed that they follow from."""
+"""BANG C sources compiled for the host by ``cncc``; results are cached until one of their sources changes."""
 
 import contextlib
 import functools
@@ -25,11 +25,11 @@ from mlusim.toolkit.folder import INCLUDE, PYTHON, digest_of_libraries, make
 
 FOLDER = cache.HOST
 MOST_BUILT = 64
-"""Programs and libraries that are kept, the ones used last."""
+"""The most recently used programs and libraries, of which so many are cached."""
 FLAGS = ("-g", "-O1")
 OBJECT = ("-c", "-x", "bang", "-fPIC", UNTRANSLATED, *FLAGS)
 LINKED = (
-    "-Wl,-z,lazy",  # a function that no file defines fails when it is called, not when the program starts
+    "-Wl,-z,lazy",  # an undefined function fails when it is called, not when the program starts
     "-Wl,--as-needed",
     "-lcnnl_extra",
     "-lcnnl",
@@ -41,15 +41,15 @@ LINKED = (
 
 
 class HostBuildError(UsageError):
-    """Sources that do not compile; ``shown`` is what the compiler says."""
+    """The sources do not compile; ``shown`` is the compiler's output."""
 
 
 @frozen
 class HostSources:
-    """Files that make one program, or with *library* a shared library, for *board*.
+    """The files of a program, or with *library* of a shared library, for *board*.
 
-    *texts* are parts of it that are generated, by a name; *first* is a folder of the toolkit's headers that comes before
-    those of *include*; *instead* are files, by their paths, that the host's compiler reads otherwise than they are.
+    *texts* are generated sources, by name; *first* is a folder of the toolkit's headers that precedes
+    those of *include*; *instead* has texts, by path, that the host's compiler reads in place of the files.
     """
 
     paths: tuple[str, ...]
@@ -63,20 +63,20 @@ class HostSources:
 
     @property
     def key(self) -> str:
-        """Return the name under which it is kept: a digest of sources, flags, mlusim and the compiler."""
+        """Return the key in the cache: a digest of sources, flags, mlusim and the compiler."""
         return cache.key_of(_state(self.board), repr((FLAGS, self)))
 
 
 def built(sources: HostSources) -> Path:
-    """Return the program, or the library, of *sources*.  What the compiler warns of goes to standard error when it runs.
+    """Return the program, or the library, of *sources*.  Compiler warnings are written to standard error when it compiles.
 
-    Raises `HostBuildError`, with the compiler's own words, and `UsageError` where there is no compiler.
+    Raises `HostBuildError`, with the compiler's output, and `UsageError` if there is no compiler.
     """
     home = user_cache()
     if home is not None:
         with contextlib.suppress(OSError):
             return _kept(sources, home) or _made(sources, home / FOLDER, home)
-    room = Path(_room().name)  # nothing can be kept
+    room = Path(_room().name)  # there is no cache
     _lend_toolkit(sources.board, home, room)
     return _kept(sources, room) or _made(sources, room / FOLDER, room)
 
@@ -87,7 +87,7 @@ def _room() -> "tempfile.TemporaryDirectory[str]":
 
 
 def _kept(sources: HostSources, home: Path) -> Path | None:
-    """Return the file that was built of *sources* before; None where a file has changed since, or others could have written it."""
+    """Return the cached result for *sources*; None if a file has changed since, or if others could have written it."""
     path = home / FOLDER / sources.key
     note = path.with_suffix(".json")
     if not (owned(path, home) and owned(note, home) and _complete(sources.board, home)):
@@ -95,7 +95,7 @@ def _kept(sources: HostSources, home: Path) -> Path | None:
     if not path.is_file() or not record.unchanged(note):
         return None
     with contextlib.suppress(OSError):
-        os.utime(path)  # used now: the oldest go first
+        os.utime(path)  # used now: the least recently used ones are removed
     return path
 
 
@@ -103,10 +103,10 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
     make_own_folder(folder)
     toolkit = _toolkit(sources.board, home)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder) as scratch:
-        # A source that changes while it is compiled is built once more.
+        # A source that changes during its compilation is compiled once more.
         before = {path: record.digest(path) for path in sources.paths}
         objects, read = [], set(before)
-        # The compiler reads these texts under the names of files.
+        # The compiler reads the generated texts under the names of files.
         instead = [((os.path.realpath(path),), text) for path, text in sources.instead]
         otherwise = [overlay(instead, Path(scratch))] if instead else []
         for number, path in enumerate(_files(sources, Path(scratch))):
@@ -170,7 +170,7 @@ def _compile(words: Sequence[str], toolkit: Path, sources: HostSources) -> None:
 
 
 def _bound(program: Path) -> None:
-    """Remove from time to time what was built and not used for longest."""
+    """Remove, from time to time, the least recently used results."""
     if not sweep_due(program.parent):
         return
     with contextlib.suppress(OSError):
@@ -186,9 +186,9 @@ def _bound(program: Path) -> None:
 
 
 def toolkit_folder(board: str = "") -> Path:
-    """Return the toolkit folder of the cache for *board*, by name, made where there is none.
+    """Return the toolkit folder for *board* (a name) in the cache; make it if it does not exist.
 
-    Raises `UsageError` where nothing can be kept, or there is no compiler.
+    Raises `UsageError` if there is no cache or no compiler.
     """
     home = user_cache()
     if home is None:
@@ -199,20 +199,20 @@ def toolkit_folder(board: str = "") -> Path:
 
 
 def _toolkit(board: Board, home: Path) -> Path:
-    """Return the toolkit folder of the cache for *board*, made where there is none."""
+    """Return the toolkit folder for *board* in the cache; make it if it does not exist."""
     folder = _place(board, home)
     if not _complete(board, home):
         make_own_folder(folder.parent)
         make(folder, board)
-        (folder / ".complete").touch(mode=0o600)  # last of all: a folder that was only begun has none
-    with contextlib.suppress(OSError):  # of one that may only be read
+        (folder / ".complete").touch(mode=0o600)  # last, so that an incomplete folder lacks it
+    with contextlib.suppress(OSError):  # the cache may be read-only
         os.utime(folder)
     cache.bound_folders(folder)
     return folder
 
 
 def prepare_toolkit(board: Board) -> None:
-    """Make the toolkit folder of the user's cache for *board*, where there is none and one can be made."""
+    """Make the toolkit folder for *board* in the user's cache, if it is missing and the cache is writable."""
     home = user_cache()
     if home is not None and not _complete(board, home):
         with contextlib.suppress(OSError):
@@ -220,7 +220,7 @@ def prepare_toolkit(board: Board) -> None:
 
 
 def _lend_toolkit(board: Board, home: Path | None, to: Path) -> None:
-    """Let the cache *to* have the toolkit folder of *home*, where there is one, for a process that may not write there."""
+    """Link the toolkit folder of the cache *home*, if there is one, into the cache *to*, for a process that may not write to *home*."""
     if home is not None and _complete(board, home) and not _complete(board, to):
         ours = _place(board, to)
         make_own_folder(ours.parent)

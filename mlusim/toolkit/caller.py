@@ -1,8 +1,8 @@
-"""``caller.py LIBRARY SOCKET``: calls the functions of a library for another process, which a crash here leaves alone.
+"""``caller.py LIBRARY SOCKET``: calls functions of a library for another process, which survives a crash here.
 
-It imports nothing of mlusim but the form of messages, and ends when the socket is closed.  A request has the function's name, which
-piece of memory each argument is, and pointers between pieces; the answer is what the function returned and the same memory.  Before
-the first, it sends the address from which the library lies.
+It imports nothing of mlusim except the format of messages, and ends when the socket is closed.  A request has the
+function's name, the piece of memory for each argument, and pointers between pieces; the reply is the return value and
+the contents of the pieces.  Before the first reply, it sends the load address of the library.
 """
 
 import ctypes
@@ -15,15 +15,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-RESULT = 4096  # bytes of the largest value that is returned
+RESULT = 4096  # bytes of the largest return value
 
 
-# By its path: no folder is searched for modules.
+# By path, so that no folder is searched for modules.
 messages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("messages.py"))))
 
 
 class Guarded:
-    """Memory whose last byte is the last of its page: the next one may not be touched."""
+    """Memory that ends at the end of a page; the page after it is inaccessible."""
 
     def __init__(self, content: memoryview) -> None:
         size = len(content)
@@ -38,7 +38,7 @@ class Guarded:
         self.address = first + self._at
 
     def content(self) -> bytes:
-        """Return its present content."""
+        """Return the current contents."""
         return bytes(self._map[self._at : self._at + self._size])
 
 
@@ -46,7 +46,7 @@ LIBC = ctypes.CDLL(None)
 
 
 class Known(ctypes.Structure):
-    """Facts of an address, as dladdr(3) gives them."""
+    """The facts of dladdr(3) about an address."""
 
     _fields_ = (
         ("file", ctypes.c_char_p), ("first", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p),
@@ -54,17 +54,17 @@ class Known(ctypes.Structure):
 
 
 def first_of(address: int | None) -> int:
-    """Return the address from which the library lies that has *address*; 0 where that is not known."""
+    """Return the load address of the library that contains *address*; 0 if unknown."""
     library = Known()
     LIBC.dladdr(ctypes.c_void_p(address), ctypes.byref(library))
     return library.first or 0
 
 
 def main(argv: list[str]) -> None:
-    """Answer until the other end is gone."""
+    """Answer requests until the other end is closed."""
     end = socket.socket(fileno=int(argv[2]))
     LIBC.dlopen.restype = ctypes.c_void_p
-    # A function that no file defines is missed when it is called.
+    # An undefined function is an error only when it is called.
     handle = LIBC.dlopen(argv[1].encode(), os.RTLD_LAZY)
     if not handle:
         LIBC.dlerror.restype = ctypes.c_char_p
@@ -80,7 +80,7 @@ def main(argv: list[str]) -> None:
         except (EOFError, ConnectionError):
             os._exit(0)
         pieces = [Guarded(content) for content in contents]
-        for where, offset, to in asked["links"]:  # a pointer in a piece to another piece
+        for where, offset, to in asked["links"]:  # a pointer in one piece to another piece
             ctypes.c_uint64.from_address(pieces[where].address + offset).value = pieces[to].address
         addresses = [pieces[n].address for n in asked["arguments"]]
         result = ctypes.create_string_buffer(RESULT)

@@ -1,4 +1,4 @@
-"""``cnas``: makes an object of the text that ``cncc -S --bang-device-only`` writes, with the flags of the vendor's assembler."""
+"""``cnas``: assembles the output of ``cncc -S --bang-device-only`` to an object, with the flags of the vendor's assembler."""
 
 import platform
 import subprocess
@@ -19,12 +19,12 @@ from mlusim.toolkit.flags import ASSEMBLER_FLAGS, CompilerFlag, FlagShape, FlagU
 
 FAILED, USAGE = 1, 2  # 1: the input is damaged; 2: the command or a file cannot be used
 CPUS = {"x86_64": "x86_64", "x86-64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
-"""The hosts that the flag ``--mcpu`` names, as their kernels call themselves."""
+"""The hosts that the flag ``--mcpu`` accepts, with the names that kernels report."""
 
 
 @define
 class AssemblerCommand:
-    """A command line, read."""
+    """The parsed command line."""
 
     inputs: list[str] = field(factory=list)
     output: str = ""
@@ -33,7 +33,7 @@ class AssemblerCommand:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Do what the flags *argv* say; the exit code."""
+    """Execute the command with the flags *argv*; return the exit code."""
     try:
         return _main(read(argv))
     except MlusimError as error:
@@ -41,12 +41,12 @@ def main(argv: Sequence[str]) -> int:
     except OSError as error:
         sys.stderr.write(f"cnas: error: {error.filename or 'cnas'}: {error.strerror or error}\n")
     except KeyboardInterrupt:
-        return 130  # 128 and the number of SIGINT, as shells have it
+        return 130  # 128 plus the number of SIGINT, as in shells
     return USAGE
 
 
 def read(words: Sequence[str]) -> AssemblerCommand:
-    """Return the command that *words* are.  Raises `UsageError` for flags that are none, and for one without its value."""
+    """Parse the command line *words*.  Raises `UsageError` for unknown flags, and for a flag without its value."""
     command, left = AssemblerCommand(), list(words)
     while left:
         word = left.pop(0)
@@ -102,15 +102,15 @@ def _main(command: AssemblerCommand) -> int:
             raise UsageError(
                 f"{source} has code for {have}, not for {name}; compile {text.source} with --bang-mlu-arch={name}"
             )
-    # In the current folder, as compilers write.
+    # In the current folder, like compilers.
     return _assembled(source, Path(command.output or source.with_suffix(".o").name))
 
 
 def _assembled(source: Path, target: Path) -> int:
-    """Write the object *target*, whole or not at all; the exit code."""
+    """Write the object *target*, whole or not at all; return the exit code."""
     with tempfile.TemporaryDirectory(prefix="cnas-") as scratch:
         object_file = Path(scratch) / "made.o"
-        # With -x the name of the text may end in anything.
+        # With -x the name of the text may have any suffix.
         words = [*host_compiler().argv, "-x", "assembler", "-c", str(source), "-o", str(object_file)]
         done = subprocess.run(words, check=False, capture_output=True, text=True)  # noqa: S603 - that is what it is for
         if done.returncode:

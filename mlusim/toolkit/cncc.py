@@ -1,6 +1,7 @@
 """``cncc``: compiles BANG C and C++ for the simulator, with the flags of the vendor's compiler.
 
-Host code is clang's, in its CUDA mode; device code goes through the front end, and what it makes is embedded in the object.
+clang compiles host code, in its CUDA mode; the front end translates device code, and the result is embedded in the
+object.
 """
 
 import errno
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc import making
     from mlusim.frontend.bangc.parse import unit
 else:
-    # A record in the cache needs neither parser nor lowering.
+    # A cached record needs neither parser nor lowering.
     making, unit = lazy("mlusim.frontend.bangc.making", "mlusim.frontend.bangc.parse.unit")
 
 VERSION = "4.15.2"
-"""Of the vendor's compiler, whose flags these are."""
+"""The version of the vendor's compiler with these flags."""
 FAILED, USAGE = 1, 2
 BANG, PLAIN = (".mlu", ".mluh"), (".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".CPP", ".i", ".ii", ".s", ".S")
 LANGUAGES = {"bang": ".mlu", "mlu": ".mlu", "c++": ".cpp", "c": ".c", "none": ""}
@@ -49,22 +50,22 @@ QUIET = (
     "-Wno-ignored-attributes",  # memory spaces on locals
     "-Wno-cuda-compat",  # a kernel that is inline
     "-Wno-undefined-internal",  # variables of a memory space that another file defines
-    "-Wno-unused-but-set-variable",  # what the vendor's clang does not have yet
+    "-Wno-unused-but-set-variable",  # a warning that the vendor's clang does not have yet
     "-Wno-unused-but-set-parameter",
     "-Wno-unknown-pragmas",
     "-Wno-unknown-warning-option",
-    "-Wno-unused-command-line-argument",  # flags for the linker, where a command compiles and links
+    "-Wno-unused-command-line-argument",  # flags for the linker, in a command that compiles and links
 )
 DEBUG = "-fdebug-default-version=4"
-"""The version of debug information where the user's flags name none: valgrind 3.19 does not read the one that clang writes."""
+"""The version of debug information if the user's flags give none: valgrind 3.19 cannot read clang's default."""
 STOPS = frozenset({"-E", "-M", "-MM", "-fsyntax-only"})
-"""Modes in which no object is made."""
+"""Modes that make no object."""
 DEVICE_FILES = {"--bang-fatbin-only": ".cnfatbin", "--bang-cnbin-only": ".cnbin"}
-"""Modes that write device code alone, each with the ending of its file."""
+"""Modes that write only device code, with the suffixes of their files."""
 FOLDERS = frozenset({"-I", "-isystem", "-iquote", "-idirafter"})
 FULL = b"No space left on device"
 TOO_LARGE = "what is made is larger than a file may be here; raise the limit of the shell, `ulimit -f`"
-_NO_KERNEL = "_ZL35__device_stub____mlusim_no_kernel__v"  # of the header of that name
+_NO_KERNEL = "_ZL35__device_stub____mlusim_no_kernel__v"  # from the header of that name
 _OWN_HEADERS = (
     *("stdint.h", "cstdint", "bits/c++config.h", "Python.h"),
     *(
@@ -75,23 +76,23 @@ _OWN_HEADERS = (
     ),
 )
 UNTRANSLATED = "--mlusim-untranslated"
-RECORD = "record"  # its file among those that are removed in the end
-DEPTH = 10  # files of flags that name each other
+RECORD = "record"  # its name among the temporary files
+DEPTH = 10  # nested files of flags
 
 
 @define
 class CompileCommand:
-    """A command line, read."""
+    """The parsed command line."""
 
-    inputs: list[tuple[str, str]] = field(factory=list)  # each file with the ending that tells its language
-    # What the linker gets, in order; a number is that of an input.
+    inputs: list[tuple[str, str]] = field(factory=list)  # each file, with the suffix of its language
+    # The linker's arguments, in order; a number refers to an input.
     link: list[str | int] = field(factory=list)
     flags: list[str] = field(factory=list)  # clang's
     include: list[str] = field(factory=list)
     define: list[tuple[str, str | None]] = field(factory=list)
-    before: list[str] = field(factory=list)  # headers that come before the source
+    before: list[str] = field(factory=list)  # headers included before the source
     architectures: list[str] = field(factory=list)
-    unknown: list[str] = field(factory=list)  # names that are given for architectures and are none
+    unknown: list[str] = field(factory=list)  # unknown names among the architectures
     modes: set[str] = field(factory=set)
     output: str | None = None
     shown: bool = False
@@ -99,12 +100,12 @@ class CompileCommand:
 
     @property
     def linking(self) -> bool:
-        """Return whether a program or a library is made."""
+        """Return whether a program or a library is to be linked."""
         return not self.modes & {"-c", "-S", *STOPS, *DEVICE_FILES}
 
 
 def main(argv: Sequence[str], home: Path) -> int:
-    """Do what the flags *argv* say, for the toolkit folder *home*; the exit code."""
+    """Execute the command with the flags *argv*, for the toolkit folder *home*; return the exit code."""
     try:
         with ended_in_order():
             return _main(list(argv), home)
@@ -159,7 +160,7 @@ def _tell_unknown(command: CompileCommand) -> None:
 
 
 def _expanded(words: Sequence[str], depth: int = 0) -> Iterator[str]:
-    """*words*, with those of the files that ``@file`` names in its place."""
+    """Yield *words*, with ``@file`` replaced by the words in the file."""
     for word in words:
         if not word.startswith("@") or not Path(word[1:]).is_file():
             yield word
@@ -174,7 +175,7 @@ def _expanded(words: Sequence[str], depth: int = 0) -> Iterator[str]:
 
 
 def read(words: Sequence[str]) -> CompileCommand:
-    """Return the command that *words* are.  Raises `UsageError` for flags that are none."""
+    """Parse the command line *words*.  Raises `UsageError` for unknown flags."""
     command = CompileCommand()
     language, at = "", 0
     while at < len(words):
@@ -204,7 +205,7 @@ def _file(command: CompileCommand, word: str, language: str) -> None:
         command.link.append(len(command.inputs))
         command.inputs.append((word, ending))
     else:
-        command.link.append(word)  # an object, a library or a script: the linker knows
+        command.link.append(word)  # an object, a library or a script for the linker
 
 
 def _take(command: CompileCommand, spelled: GivenFlag) -> None:
@@ -238,7 +239,7 @@ def _take_architectures(command: CompileCommand, names: Sequence[str]) -> None:
 
 
 def _note(command: CompileCommand, name: str, value: str) -> None:
-    """Keep what the translation of device code wants to know, too."""
+    """Record a flag that the translation of device code needs, too."""
     if name in FOLDERS:
         command.include.append(value)
     elif name == "-include":
@@ -253,7 +254,7 @@ def _note(command: CompileCommand, name: str, value: str) -> None:
 
 
 class CompilerDriver:
-    """Runs one *command* for the toolkit folder *home* with *clang*."""
+    """Executes one *command* for the toolkit folder *home* with *clang*."""
 
     def __init__(self, command: CompileCommand, home: Path, clang: compiler.Compiler) -> None:
         self.command, self.home, self.clang = command, home, clang
@@ -269,7 +270,7 @@ class CompilerDriver:
         )
 
     def run(self) -> int:
-        """Compile, then link where that is asked for; the exit code."""
+        """Compile, then link if requested; return the exit code."""
         command = self.command
         with tempfile.TemporaryDirectory(prefix="cncc-") as scratch:
             objects = []
@@ -282,7 +283,7 @@ class CompilerDriver:
             return self._link(objects) if command.linking else 0
 
     def _target(self, path: str, number: int, scratch: str) -> str | None:
-        """Return the file that is made of an input; None where clang knows, or writes to the terminal."""
+        """Return the output file for an input; None if clang chooses it, or writes to the terminal."""
         command = self.command
         if command.linking:
             return str(Path(scratch) / f"{number}-{Path(path).stem}.o")
@@ -313,13 +314,13 @@ class CompilerDriver:
         return self._with_kernels(path, target, modes, scratch)
 
     def _with_kernels(self, path: str, target: str | None, modes: Sequence[str], scratch: str) -> int:
-        """Compile a file with kernels into *target*, with the record of its device code embedded."""
+        """Compile a file with kernels to *target*, with the record of its device code embedded."""
         command, source = self.command, self._source(path)
         if command.modes & {"-E", "-M", "-MM", "--bang-host-only"} or command.dry:
             return self._host(source, self._bang(path, target, modes, ()), scratch)
         try:
             embedded = self._record(source)
-        except SourceError:  # clang's own words come first, if it has any
+        except SourceError:  # clang's errors come first, if it has any
             code = self._call(self._bang(path, os.devnull, modes, ()))
             if code == 0:
                 raise
@@ -328,7 +329,7 @@ class CompilerDriver:
             source, self._bang(path, target, modes, self._embedding(embedded, scratch)), scratch
         )
         lost = self._lost(embedded, target) if code == 0 else ()
-        if lost:  # the host's compiler sees more, with the real headers of C++
+        if lost:  # the host's compiler sees more kernels, with the real C++ headers
             embedded = self._record(evolve(source, asked=tuple(map(record.name_of, lost))))
             code = self._host(
                 source, self._bang(path, target, modes, self._embedding(embedded, scratch)), scratch
@@ -339,9 +340,9 @@ class CompilerDriver:
         return code
 
     def _host(self, source: RecordSource, words: Sequence[str], scratch: str) -> int:
-        """Compile the host's side of *source* by clang's *words*; the exit code.
+        """Compile the host's side of *source* with clang's arguments *words*; return the exit code.
 
-        As in the front end, explicit instantiations of kernels need not repeat the kernel's word.
+        As in the front end, explicit instantiations of kernels need not repeat the ``__mlu_global__`` qualifier.
         """
         code, said = self._ran(words)
         if code and unit.NOT_ALIKE in said:
@@ -352,7 +353,7 @@ class CompilerDriver:
         return self._said(code, said, words)
 
     def _spellings(self, path: str) -> list[str]:
-        """Return the absolute paths by which clang may open the file that the front end calls *path*."""
+        """Return the absolute paths by which clang may open the file that is *path* in the front end."""
         inputs = [spelling for spelling, _ in self.command.inputs if str(Path(spelling).resolve()) == path]
         folders = [(spelling, str(Path(spelling).resolve())) for spelling in self.command.include]
         below = [
@@ -360,13 +361,13 @@ class CompilerDriver:
             for spelling, real in folders
             if Path(path).is_relative_to(real)
         ]
-        return list(dict.fromkeys(map(os.path.abspath, [path, *inputs, *below])))  # links stay as they are
+        return list(dict.fromkeys(map(os.path.abspath, [path, *inputs, *below])))  # with links unresolved
 
     def _embedding(self, embedded: EmbeddedRecord, scratch: str) -> list[str]:
-        """Return the flags with which clang embeds *embedded* in the object."""
+        """Return the flags that make clang embed *embedded* in the object."""
         blob = Path(scratch) / RECORD
         blob.write_bytes(embedded.content)
-        # Where clang puts device code for CUDA's run-time, which the driver's library stands in for.
+        # In the place of device code for CUDA's run-time, which the driver's library implements.
         more = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
         more += self._included("mlusim_no_kernel.h") if embedded.no_kernel else []
         links = _links(embedded, ".globl" if "--bang-device-only" in self.command.modes else ".weak")
@@ -374,7 +375,7 @@ class CompilerDriver:
         return more
 
     def _lost(self, embedded: EmbeddedRecord, target: str | None) -> list[str]:
-        """Return the kernels that clang has made host code of in *target*, by their stubs, and that *embedded* lacks."""
+        """Return the stubs of kernels that clang compiled in *target* and that *embedded* lacks."""
         if target is None or not Path(target).is_file() or self.command.modes & STOPS:
             return []
         return sorted(record.stubs_in(Path(target).read_bytes()) - {*embedded.kernels, _NO_KERNEL})
@@ -382,7 +383,7 @@ class CompilerDriver:
     def _judge(
         self, source: RecordSource, embedded: EmbeddedRecord, lost: Sequence[str], target: str | None
     ) -> None:
-        """Say what does not translate.  Raises `SourceError`, and removes *target*, where a kernel would not be there when it is launched."""
+        """Report what does not translate.  Raises `SourceError`, and removes *target*, if a kernel would be missing at its launch."""
         refused = (*embedded.refused, *_reasons(source, lost))
         lenient = UNTRANSLATED in self.command.modes
         for diagnostic in (*embedded.warnings, *(refused if lenient else ())):
@@ -396,13 +397,13 @@ class CompilerDriver:
         return ["-include", str(self.home / "include" / name)]
 
     def _bang(self, path: str, target: str | None, modes: Sequence[str], more: Sequence[str]) -> list[str]:
-        """Return the arguments with which clang compiles a file with kernels."""
+        """Return clang's arguments for a file with kernels."""
         command = self.command
         return [
             *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-nobuiltininc"),
-            # Without CUDA's own headers clang takes an older one, whose launches push no configuration.
+            # Without CUDA's headers clang assumes an old version, whose launches push no configuration.
             *("-Xclang", "-target-sdk-version=11.0", *more),
-            # Headers that find the language's own macro ask for CUDA's headers, as PyTorch's do.
+            # Headers that find the language's own macro include CUDA's headers, as PyTorch's do.
             *("-U__CUDA__", "-D__mlusim_launches__"),
             *prelude.architecture_flags(self.boards[0]),
             *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),
@@ -419,23 +420,23 @@ class CompilerDriver:
         ]
 
     def _standard(self) -> str:
-        """Return the standard of C++ for files with kernels.  Raises `UsageError` for one that they are not compiled as."""
+        """Return the C++ standard for files with kernels.  Raises `UsageError` for one that is not supported."""
         standards = [flag for flag in self.command.flags if flag.startswith(("-std=", "--std="))]
         return standard(standards[-1].partition("=")[2]) if standards else prelude.LANGUAGE
 
     def _call(self, words: Sequence[str]) -> int:
-        """Run clang and say what it says; its exit code.  Raises as `_ran`."""
+        """Run clang and print its output; return its exit code.  Raises as `_ran` does."""
         return self._said(*self._ran(words), words)
 
     def _said(self, code: int, said: str, words: Sequence[str]) -> int:
-        """Say what clang *said*, and what is to be installed for what it misses; its exit *code*."""
+        """Print clang's output *said*, and a hint on missing packages; return the exit *code*."""
         sys.stderr.write(said)
         if code:
             sys.stderr.write(compiler.missing_run_times(said, words))
         return code
 
     def _ran(self, words: Sequence[str]) -> tuple[int, str]:
-        """Run clang; its exit code, and what it says.  Raises `UsageError` where the disk is full, of which clang says that it crashed."""
+        """Run clang; return its exit code and its output.  Raises `UsageError` if the disk is full, which clang would report as its own crash."""
         colours = ["-fcolor-diagnostics"] if sys.stderr.isatty() else []
         line = [*self.clang.argv, *colours, *words]
         if self.command.shown:
@@ -449,7 +450,7 @@ class CompilerDriver:
             raise UsageError(
                 f"no space is left on the disk for {target}, or for files in {tempfile.gettempdir()}"
             )
-        if code == -signal.SIGXFSZ:  # after which clang asks for a bug report
+        if code == -signal.SIGXFSZ:  # clang would ask for a bug report
             raise UsageError(TOO_LARGE)
         text = compiler.in_own_name(said.decode(errors="replace"))
         if code < 0:
@@ -462,7 +463,7 @@ class CompilerDriver:
     def _source(self, path: str) -> RecordSource:
         ours, command = self.home / "include", self.command
         folders = [str(Path(name).resolve()) for name in command.include]
-        # The front end has its own headers of the C and C++ libraries, of PyTorch and of Python.
+        # The front end has its own versions of the headers of C, C++, PyTorch and Python.
         searched = [
             name
             for name in folders
@@ -479,7 +480,7 @@ class CompilerDriver:
         )
 
     def _record(self, source: RecordSource) -> EmbeddedRecord:
-        """Make the record to embed of *source*.  Raises `SourceError` where the file does not parse."""
+        """Make the record of *source* to embed.  Raises `SourceError` if the file does not parse."""
         embedded = record.kept(source)
         if embedded is None:
             making.prepare(source.boards, source.standard)
@@ -489,7 +490,7 @@ class CompilerDriver:
         return embedded
 
     def _device_only(self, path: str, target: str | None, scratch: str) -> int:
-        """Write the device's side of a file: as text for ``-S``, as what `cnas` makes of that text for ``-c``."""
+        """Write only the device's side of a file: as text for ``-S``, as `cnas`'s object for ``-c``."""
         command = self.command
         if command.dry:
             return self._with_kernels(path, target, ["-S"], scratch)
@@ -511,7 +512,7 @@ class CompilerDriver:
         return self._call(["-x", "assembler", "-c", str(assembly), "-o", str(target)])
 
     def _device_file(self, path: str, ending: str, target: str | None, scratch: str) -> int:
-        """Write the device code of a file alone, as an object has it embedded."""
+        """Write only the device code of a file, in the format that objects embed."""
         command = self.command
         if ending not in BANG:
             raise UsageError(f"{path} has no device code; give a .mlu file, or -x bang")
@@ -545,10 +546,10 @@ class CompilerDriver:
 
 
 def _links(embedded: EmbeddedRecord, binding: str) -> str:
-    """Return assembly of symbols for the functions of the device: by them a linker takes members of archives.
+    """Return assembly with symbols for device functions, by which a linker selects members of archives.
 
-    A name as ``_Z5twicePf.device`` is shown as ``twice(float*) [clone .device]`` where no file defines it.
-    The names by which objects of other compilers have the kernels are of the *binding* given: weak in an object with host code.
+    An undefined name such as ``_Z5twicePf.device`` is printed as ``twice(float*) [clone .device]``. The names by
+    which other compilers' objects refer to the kernels have the given *binding*: weak in an object with host code.
     """
     offered = [
         f".weak {symbol}.device\\n.type {symbol}.device,%object\\n{symbol}.device: .byte 0"
@@ -556,7 +557,7 @@ def _links(embedded: EmbeddedRecord, binding: str) -> str:
     ]
     needed = [f".quad {symbol}.device" for symbol in embedded.needed]
     lines = ['.pushsection .mlusim_device,\\"a\\",%progbits', *offered, ".popsection"] if offered else []
-    if needed:  # words that may be written, for another library may have what they name
+    if needed:  # writable, since another library may define the names
         lines += ['.pushsection .mlusim_needed,\\"aw\\",%progbits', *needed, ".popsection"]
     lines += [f"{binding} {name}\\n.set {name},{stub}" for name, stub in embedded.launched]
     text = "\\n".join(lines)
@@ -594,7 +595,7 @@ def _made_of(source: RecordSource) -> EmbeddedRecord:
         tuple(dict.fromkeys(symbol for form in forms for symbol in record.offered(form, source.path))),
         tuple(dict.fromkeys(symbol for form in forms for symbol in record.wanted(form, source.path))),
         {path: record.digest(path) for path in read},
-        tuple(record.launched(forms[0], source.path)),  # whose architecture the host is compiled for
+        tuple(record.launched(forms[0], source.path)),  # for the architecture of the host's compilation
         refused,
         tuple(record.stubs(forms[0])),
     )
@@ -603,7 +604,7 @@ def _made_of(source: RecordSource) -> EmbeddedRecord:
 def _problems(
     forms: Sequence[ir.TranslationUnit], path: str
 ) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """Return what does not translate, once each: first what code must be there of, then the rest."""
+    """Return everything that does not translate, without duplicates: first functions whose code is required, then the others."""
     needed, unneeded = dict[Diagnostic, None](), dict[Diagnostic, None]()
     for form in forms:
         required = record.required(form, path)
@@ -614,7 +615,7 @@ def _problems(
 
 
 def _absent(forms: Sequence[ir.TranslationUnit], boards: Sequence[Board]) -> Iterator[Diagnostic]:
-    """Yield a warning for each kernel that is there for the first architecture, and not for another."""
+    """Yield a warning for each kernel that exists for the first architecture, but not for another one."""
     for form, board in zip(forms[1:], boards[1:], strict=True):
         for symbol, function in forms[0].functions.items():
             if function.kind == "kernel" and not function.external and symbol not in form.functions:
@@ -623,7 +624,7 @@ def _absent(forms: Sequence[ir.TranslationUnit], boards: Sequence[Board]) -> Ite
 
 
 def _reasons(source: RecordSource, lost: Sequence[str]) -> tuple[Diagnostic, ...]:
-    """Return why the kernels *lost* have no device code: what the front end met in *source* that clang did not; none where none is lost."""
+    """Return why the kernels *lost* have no device code: errors of the front end in *source* that clang did not report; () if none is lost."""
     if not lost:
         return ()
     names = ", ".join(map(record.name_of, lost))

@@ -1,4 +1,4 @@
-"""``cnmon``: the simulated cards, in the lines that scripts look for."""
+"""``cnmon``: the simulated cards, in the output format that scripts expect."""
 
 import os
 import sys
@@ -15,24 +15,25 @@ NOT_THERE = "N/A"
 
 
 def main(argv: Sequence[str], home: Path) -> int:
-    """Print what *argv* ask of the cards of the toolkit folder *home*; the exit code.
+    """Print the information that *argv* requests about the cards of the toolkit folder *home*; return the exit code.
 
-    ``version``, ``info`` for all that is known of each card, ``-l`` for a line, or a table; ``-c CARD`` chooses a card.
+    ``version``; ``info`` for all facts about each card; ``-l`` for one line each; otherwise a table; ``-c CARD``
+    selects a card.
     """
     if argv[:1] == ["version"]:
-        # Scripts take what is behind the last colon of the first line.
+        # Scripts read the text after the last colon of the first line.
         sys.stdout.write(f"CNMON: {DRIVER}\nDriver: {DRIVER}\n")
         return 0
     try:
         usual = (home / "lib64" / "mlusim.conf").read_text(encoding="utf-8").split("\n")[1]
-        # As the driver's library takes them.
+        # By the same rule as the driver's library.
         boards = [find_board(name) for name in named_boards(os.environ.get("MLUSIM_BOARD", usual))]
         chosen = int(argv[argv.index("-c") + 1]) if "-c" in argv[:-1] else None
     except (UsageError, ValueError) as error:
         sys.stderr.write(f"cnmon: error: {error}\n")
         return 2
     if chosen is not None and not 0 <= chosen < len(boards):
-        sys.stdout.write(f"Card {chosen}: not existed\n")  # the words that scripts look for
+        sys.stdout.write(f"Card {chosen}: not existed\n")  # the words that scripts expect
         sys.stderr.write(f"cnmon: error: there is no card {chosen}; the cards are 0 to {len(boards) - 1}\n")
         return 2
     cards = [(number, board) for number, board in enumerate(boards) if chosen in (None, number)]
@@ -52,7 +53,7 @@ def _uuid(number: int) -> str:
 
 
 def _card(number: int, board: Board) -> str:
-    """Return what ``info`` prints of a card: headings without a value have rows below them."""
+    """Return the output of ``info`` for a card: headings without a value are followed by indented rows."""
     mebibytes = board.gdram >> 20
     rows = (
         ("Product Name", board.name),
@@ -83,7 +84,7 @@ def _card(number: int, board: Board) -> str:
 
 
 def _table(cards: Sequence[tuple[int, Board]]) -> str:
-    """Return the table of all cards, with the columns of the vendor's: scripts count its memories, and take the third word of its first row."""
+    """Return the table of all cards, with the vendor's columns: scripts count its memories, and read the third word of its first row."""
     rule = f"+{'-' * 31}+{'-' * 22}+{'-' * 23}+\n"
     rows = [
         f"+{'-' * 78}+\n",

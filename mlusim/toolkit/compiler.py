@@ -1,6 +1,6 @@
-"""The compiler of host code: a clang that knows CUDA's two sides, found on the machine or in the ``ziglang`` wheel; the libraries that its flags need.
+"""The compiler of host code, a clang with CUDA support, from the machine or from the ``ziglang`` wheel; and the libraries that its flags need.
 
-The clang of that wheel has no run-time libraries of its own: GCC's link in their place, or a sentence says which package has them.
+The wheel's clang has no run-time libraries: GCC's are linked instead, or a message names the package that has them.
 """
 
 import functools
@@ -21,13 +21,13 @@ from mlusim.errors import UsageError
 from mlusim.installing import install_command
 
 CHOICE = "MLUSIM_CLANG"
-"""The variable that names a clang, with arguments if it needs some."""
+"""The environment variable that names a clang, with arguments if necessary."""
 OLDEST, NEWEST = 19, 30
 
 
 @frozen
 class Compiler:
-    """How clang is called for C++: ``argv`` begins a command, ``headers`` is the folder of clang's own headers."""
+    """The command for clang: ``argv`` begins it, ``headers`` is the folder of clang's own headers."""
 
     argv: tuple[str, ...]
     version: int
@@ -35,7 +35,7 @@ class Compiler:
 
 
 def overlay(texts: Iterable[tuple[Sequence[str], str]], folder: Path) -> str:
-    """Return the flag by which clang reads each of *texts* in place of the file with its absolute paths; *folder* has what it needs."""
+    """Return the flag that makes clang read each of *texts* in place of the file with its absolute paths; *folder* is for temporary files."""
     roots = []
     for number, (paths, text) in enumerate(texts):
         place = folder / f"overlay-{number}"
@@ -49,7 +49,7 @@ def overlay(texts: Iterable[tuple[Sequence[str], str]], folder: Path) -> str:
 
 
 def host_compiler() -> Compiler:
-    """Return the compiler of this machine.  Raises `UsageError` where there is none, or none that is new enough."""
+    """Return the compiler of this machine.  Raises `UsageError` if there is none, or only older ones."""
     return _found(os.environ.get(CHOICE), os.environ.get("PATH"))
 
 
@@ -88,7 +88,7 @@ def _candidates(path: str | None) -> Iterator[tuple[str, ...]]:
             yield (program,)
     wheel = importlib.util.find_spec("ziglang")
     if wheel is not None and wheel.origin:
-        target = f"--target={platform.machine()}-linux-gnu"  # its own default is another C library
+        target = f"--target={platform.machine()}-linux-gnu"  # its default target is another C library
         yield (str(Path(wheel.origin).parent / "zig"), "clang", "--driver-mode=g++", target)
 
 
@@ -97,7 +97,7 @@ def _install() -> str:
 
 
 def _asked(words: tuple[str, ...]) -> Compiler | None:
-    """Return the clang that *words* call; None where they call none."""
+    """Return the clang that the command *words* runs; None if it is none."""
     try:
         done = subprocess.run(  # noqa: S603 - the compiler that was named or found
             [*words, "-print-resource-dir"], capture_output=True, text=True, check=False
@@ -109,20 +109,21 @@ def _asked(words: tuple[str, ...]) -> Compiler | None:
     if done.returncode or number is None:
         return None
     headers = place / "include"
-    if not headers.is_dir() and words[0].endswith("zig"):  # which keeps them beside itself
+    if not headers.is_dir() and words[0].endswith("zig"):  # zig keeps the headers in its own folder
         headers = Path(words[0]).resolve().parent / "lib" / "include"
     return Compiler(words, int(number[0]), str(headers)) if headers.is_dir() else None
 
 
-# -- libraries that its flags need -----------------------------------------------------------------------
+# -- libraries that flags need ---------------------------------------------------------------------------
 
 CLANG = "clang-19 and libclang-rt-19-dev (Debian's names); cncc takes a clang++ of version 19 or later that is on the PATH"
-"""The packages with a clang that has its run-time libraries."""
-# What GCC's run-time libraries offer is what clang's code calls, but for threads, whose copies have names of their own.
+"""The packages with a clang that includes run-time libraries."""
+# GCC's run-time libraries have the functions that clang's code calls, except those for threads, whose names
+# differ.
 GCC: Mapping[str, str] = {"address": "-lasan", "undefined": "-lubsan", "leak": "-llsan"}
-"""By value of -fsanitize, the library of GCC that links in place of clang's."""
+"""The GCC library that replaces clang's, by the value of -fsanitize."""
 PROFILE = "lib/clang/11.1.0/lib/linux/libclang_rt.profile-x86_64.a"
-"""The place in a toolkit folder where builds look for the run-time of profiles; its folder has the vendor's version of clang."""
+"""The path in a toolkit folder at which builds expect the profile run-time; it contains the version of the vendor's clang."""
 _SANITIZE = "-fsanitize="
 _WANTS_RUN_TIME = re.compile(r"-fsanitize=|-fprofile|-fcoverage|--coverage|-fxray|-fcs-profile")
 _MISSING = re.compile(
@@ -136,38 +137,38 @@ _COMPILER = re.compile(
 
 
 def in_own_name(said: str) -> str:
-    """Return what clang *said*, its own sentences under the name of ``cncc``."""
+    """Return clang's output *said* with ``cncc`` in place of clang's own name."""
     return _COMPILER.sub(r"\1cncc", said)
 
 
 def folders_of_openmp() -> Iterator[str]:
-    """Yield the folders in which distributions have LLVM's run-time of OpenMP, where a linker does not look."""
+    """Yield the folders in which distributions have LLVM's OpenMP run-time, which linkers do not search."""
     for path in sorted(Path("/usr/lib").glob("llvm-*/lib/libomp.so"), reverse=True):
         yield str(path.parent)
 
 
 def header_of_openmp(flags: Sequence[str]) -> list[str]:
-    """Return the words for a folder with ``omp.h``, behind all others, if *flags* have OpenMP: one of LLVM's if there is one, else GCC's."""
+    """Return the flags for a folder with ``omp.h``, searched last, if *flags* have OpenMP: LLVM's if there is one, otherwise GCC's."""
     patterns = ("llvm-*/lib/clang/*/include/omp.h", "gcc/*/*/include/omp.h") if "-fopenmp" in flags else ()
     paths = [path for pattern in patterns for path in sorted(Path("/usr/lib").glob(pattern), reverse=True)]
     return [word for path in paths[:1] for word in ("-idirafter", str(path.parent))]
 
 
 def with_gcc(said: str, words: Sequence[str]) -> list[str] | None:
-    """Return the *words* of a link with GCC's libraries in place of those of clang that it *said* are missing.
+    """Return the *words* of a link with GCC's libraries in place of those of clang that are missing according to its output *said*.
 
-    None where nothing of the kind is missing, or GCC has nothing for it.
+    None if no such library is missing, or GCC has no replacement.
     """
     values = [v for w in words if w.startswith(_SANITIZE) for v in w.removeprefix(_SANITIZE).split(",")]
     others = any(_WANTS_RUN_TIME.match(w) and not w.startswith(_SANITIZE) for w in words)
     if "libclang_rt." not in said or others or not values or set(values) - GCC.keys():
         return None
-    # In front of all others: the run-time of addresses refuses to come later.
+    # Before all others, as the address sanitizer's run-time requires.
     return [*dict.fromkeys(GCC[v] for v in values), *(w for w in words if not w.startswith(_SANITIZE))]
 
 
 def missing_run_times(said: str, words: Sequence[str]) -> str:
-    """Return a sentence for each library or header that clang *said* is missing and a package or the user has; *words* are those it was given."""
+    """Return a sentence for each library or header that is missing according to clang's output *said*, and that a package or the user has; *words* was its command."""
     names = dict.fromkeys(match[1] for match in _MISSING.finditer(said))
     return "".join(f"cncc: error: {_sentence(name, words)}\n" for name in names)
 
@@ -186,11 +187,11 @@ def _sentence(name: str, words: Sequence[str]) -> str:
 
 
 def run_time_of_profiles(headers: str) -> bytes:
-    """Return the library to put in the place `PROFILE`: that of the clang whose own headers are in the folder *headers*.
+    """Return the library for the place `PROFILE`: that of the clang whose headers are in the folder *headers*.
 
-    Where that clang has none, it is a script by which a linker says what to install.
+    If that clang has none, return a linker script that says what to install.
     """
-    machine = platform.machine()  # beside others, as i386
+    machine = platform.machine()  # the folder may have other machines', such as i386
     for pattern in (f"lib/*/libclang_rt.profile-{machine}.a", f"lib/{machine}*/libclang_rt.profile.a"):
         for path in sorted(Path(headers).parent.glob(pattern)):
             return path.read_bytes()

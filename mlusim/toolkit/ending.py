@@ -1,4 +1,4 @@
-"""Ends in order: by a signal too, this process leaves no folder, and the compilers that it runs remove their files."""
+"""Cleaning up at the end: also after a signal, this process leaves no temporary folder, and its compilers remove their files."""
 
 import contextlib
 import os
@@ -12,14 +12,15 @@ ENDING = (
     *(signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU),
     *(signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGUSR1, signal.SIGUSR2),
 )
-"""The signals that end a process by default and can be handled, but for those of Python's own and of mistakes in the process."""
+"""The signals that end a process by default and can be handled, except those that Python handles and those for errors in the process."""
 
 
 @contextlib.contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Let the signals that end this process leave the block by `SystemExit`, so that what it began is ended and no file stays.
+    """Convert the signals that would end this process to `SystemExit` during the block, so that child processes and files are cleaned up.
 
-    Handlers that are there stay, and outside of the main thread nothing is changed: Python lets that one alone set handlers.
+    Existing handlers stay, and outside of the main thread nothing changes, since Python allows only that thread to
+    set handlers.
     """
 
     def leave(number: int, _frame: FrameType | None) -> None:
@@ -38,16 +39,16 @@ def ended_in_order() -> Iterator[None]:
 
 
 def run_compiler(words: Sequence[str]) -> tuple[int, bytes]:
-    """Run a compiler whose output goes where ours does; return its exit code and what it writes to standard error."""
+    """Run a compiler with our standard output; return its exit code and its standard error."""
     with subprocess.Popen(  # noqa: S603 - that is what it is for
         words,
         stderr=subprocess.PIPE,
-        process_group=0,  # with the programs that it starts
+        process_group=0,  # with its child processes
     ) as running:
         try:
             said = running.communicate()[1]
         except BaseException:
             with contextlib.suppress(OSError):
-                os.killpg(running.pid, signal.SIGTERM)  # by which compilers remove their files
+                os.killpg(running.pid, signal.SIGTERM)  # compilers remove their files at this signal
             raise
     return running.returncode, said

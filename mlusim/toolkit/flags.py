@@ -1,4 +1,4 @@
-"""The flags of ``cncc``: what each is, and what is done with it; what the table does not have is clang's own."""
+"""The flags of ``cncc`` and how each is handled; flags that are not in the table are passed to clang."""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -11,7 +11,7 @@ from mlusim.near import near
 
 
 class FlagUse(Enum):
-    """The use that the driver makes of a flag."""
+    """How the driver handles a flag."""
 
     ARCH = "names an architecture of the device"
     MODE = "says what is made"
@@ -35,7 +35,7 @@ class FlagShape(Enum):
 
 @frozen
 class CompilerFlag:
-    """One flag: its spelling, how its value stands, what is done with it, and why."""
+    """One flag: its spelling, the shape of its value, how it is handled, and why."""
 
     spelling: str
     shape: FlagShape
@@ -44,7 +44,7 @@ class CompilerFlag:
 
     @property
     def shown(self) -> str:
-        """The flag with its value, as one types it."""
+        """The flag with its value, as typed by users."""
         return self.shape.value.format(self.spelling)
 
 
@@ -113,7 +113,7 @@ FLAGS: tuple[CompilerFlag, ...] = (
     CompilerFlag("-fbang-math", _A, FlagUse.NOTHING, "functions of mathematics are those of the instruction set"),
     CompilerFlag("--fatbin", _A, FlagUse.NOTHING, "every architecture that was named is in the object"),
 )  # fmt: skip
-"""Every flag of the vendor's compiler that was met in builds, and those of clang that the driver looks at."""
+"""The flags of the vendor's compiler that builds use, and the flags of clang that the driver examines."""
 
 ASSEMBLER_FLAGS: tuple[CompilerFlag, ...] = (
     CompilerFlag("-i", _N, FlagUse.INPUT, "the text to read, as `cncc -S --bang-device-only` writes it; it may stand without the flag"),
@@ -134,10 +134,10 @@ ARCHITECTURES: Mapping[str, str] = {
     "compute_30": "mtp_372",
     "compute_50": "mtp_592",
 }
-"""The older numbers of architectures."""
-# A flag of clang's own that the table lacks is passed on; one of these would be an error of clang's, in its words.
+"""The architectures by their older numbers."""
+# An unknown flag is passed to clang, which would report one of these with a misleading message.
 VENDORS = ("--bang", "-fbang", "-Xbang", "--neuware", "--cnas", "-bang")
-"""How flags begin that only the vendor's compiler has: one of them that the table lacks is refused."""
+"""The beginnings of flags that only the vendor's compiler has: unknown ones are refused."""
 STANDARDS: Mapping[str, str] = {
     "11": "11",
     "0x": "11",
@@ -148,15 +148,15 @@ STANDARDS: Mapping[str, str] = {
     "20": "20",
     "2a": "20",
 }
-"""The standards of C++ that the vendor's compiler knows and its headers can be read in, older names too."""
+"""The C++ standards that the vendor's compiler supports and its headers can be parsed in, with older names."""
 _BY_SPELLING: Mapping[str, CompilerFlag] = {flag.spelling: flag for flag in FLAGS}
-# Flags whose value may follow without a blank, as -DNAME; -Wl, has its own behind a comma.
+# Flags whose value may follow without a blank, as -DNAME; the value of -Wl, follows a comma.
 _JOINED = tuple(flag for flag in FLAGS if flag.shape is FlagShape.EITHER or flag.spelling == "-Wl,")
 
 
 @frozen
 class GivenFlag:
-    """A flag of a command line with its value; ``words`` are what was typed."""
+    """A flag of a command line with its value; ``words`` are the original words."""
 
     flag: CompilerFlag
     value: str
@@ -164,9 +164,9 @@ class GivenFlag:
 
 
 def taken(words: Sequence[str], at: int) -> GivenFlag | None:
-    """Return the flag of the table that begins at *words[at]*; None for one that is clang's own.
+    """Parse the flag in the table that begins at *words[at]*; return None for a flag of clang.
 
-    Raises `UsageError` for a flag of the vendor's that the table lacks, and for one without its value.
+    Raises `UsageError` for an unknown flag of the vendor's compiler, and for a flag without its value.
     """
     word = words[at]
     name, equals, value = word.partition("=")
@@ -179,7 +179,7 @@ def taken(words: Sequence[str], at: int) -> GivenFlag | None:
         if flag.shape is FlagShape.EQUALS:
             raise UsageError(f"{word} has no value; type {flag.shown}")
         return GivenFlag(flag, "", (word,))
-    # -D NAME=1 and -DNAME=1 hold their own `=`, which is none of the flag's.
+    # -D NAME=1 and -DNAME=1 contain an `=` that does not belong to the flag.
     flag = _BY_SPELLING.get(name) if equals else None
     if flag is not None and flag.shape is not FlagShape.EITHER:
         return GivenFlag(flag, value, (word,))
@@ -194,7 +194,7 @@ def taken(words: Sequence[str], at: int) -> GivenFlag | None:
 
 
 def standard(value: str) -> str:
-    """Return the standard of C++ for kernels that *value* names.  Raises `UsageError` for another."""
+    """Return the C++ standard for kernels that *value* names.  Raises `UsageError` for any other value."""
     family, plus, year = value.partition("++")
     if family not in ("c", "gnu") or not plus or year not in STANDARDS:
         names = ", ".join(f"c++{year}" for year in dict.fromkeys(STANDARDS.values()))
@@ -203,7 +203,7 @@ def standard(value: str) -> str:
 
 
 def architecture(value: str) -> str:
-    """Return the architecture that *value* names: itself, an older number, or a board's.  Raises `UsageError`."""
+    """Return the architecture that *value* names: by its own name, an older number, or a board.  Raises `UsageError`."""
     plain = value.strip()
     if plain in ARCHES:
         return plain

@@ -1,4 +1,4 @@
-"""The toolkit folder: ``bin``, ``include``, ``lib64``, ``cmake`` and ``version.txt``, made from what is installed; how the driver's libraries in it are compiled."""
+"""The toolkit folder (``bin``, ``include``, ``lib64``, ``cmake``, ``version.txt``), and the compilation of the driver's libraries in it."""
 
 import contextlib
 import hashlib
@@ -22,9 +22,9 @@ from mlusim.toolkit.compiler import PROFILE, host_compiler, run_time_of_profiles
 HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
 PYTHON = HERE / "torch" / "python"
-"""Packages for programs in Python that use the toolkit."""
+"""Packages for Python programs that use the toolkit."""
 NEUWARE = "4.6.2"
-"""The version of the vendor's toolkit that builds look for."""
+"""The version of the vendor's toolkit that builds expect."""
 SHARED = (
     "mlu.h",
     "bang.h",
@@ -33,7 +33,7 @@ SHARED = (
     "bang_device_functions.h",
     "bang_device_functions_extra.h",
 )
-"""Headers that the front end has, too."""
+"""Headers that the front end uses, too."""
 _CNCC = """#!{python}
 import os, sys
 from pathlib import Path
@@ -66,9 +66,9 @@ sys.exit(main(sys.argv[1:], Path(__file__).resolve().parents[1]))
 
 
 def make(directory: Path, board: Board) -> None:
-    """Make the toolkit folder in *directory*, for *board*; each file is put in its place whole.
+    """Make the toolkit folder *directory* for *board*; each file is written whole.
 
-    Raises `UsageError` where no compiler is found, the folder is another's, or it cannot be written.
+    Raises `UsageError` if there is no compiler, if the folder has other contents, or if it is not writable.
     """
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file; name a folder")
@@ -91,7 +91,7 @@ def make(directory: Path, board: Board) -> None:
 
 @contextlib.contextmanager
 def _libraries(compiler: Sequence[str]) -> Iterator[Path]:
-    """Yield the folder with the driver's libraries: that of the user's cache, one for now where none can be kept."""
+    """Yield the folder with the driver's libraries: in the user's cache, or a temporary one if there is no cache."""
     try:
         cached = kept_libraries(compiler) if user_cache() is not None else None
     except OSError:  # a cache that cannot be written
@@ -108,7 +108,7 @@ def _texts(board: Board) -> Mapping[str, str]:
     path = [entry for entry in sys.path if entry and (Path(entry) / "mlusim").is_dir()]
     values = {"python": sys.executable, "path": path[:1]}  # the first is where mlusim is imported from
     texts = {
-        "lib64/mlusim.conf": f"{sys.executable}\n{board.name}\n",  # first: it tells a folder that was begun
+        "lib64/mlusim.conf": f"{sys.executable}\n{board.name}\n",  # first: it identifies a begun folder
         "bin/cncc": _CNCC.format(**values),
         "bin/cnas": _CNAS.format(**values),
         "bin/cnmon": _CNMON.format(**values),
@@ -119,7 +119,7 @@ def _texts(board: Board) -> Mapping[str, str]:
     }
     public = sorted(
         (prelude.INCLUDE / "core").glob("*.h")
-    )  # what the public library's host functions include
+    )  # included by host functions of the public library
     texts |= {f"include/mluops/core/{path.name}": path.read_text(encoding="utf-8") for path in public}
     texts |= {
         f"python/{path.relative_to(PYTHON)}": path.read_text(encoding="utf-8")
@@ -131,7 +131,7 @@ def _texts(board: Board) -> Mapping[str, str]:
 
 
 def _put(path: Path, content: bytes, *, runs: bool = False) -> None:
-    """Write a file in one step, unless it is there as it should be: programs that have it open keep theirs."""
+    """Write a file in one step, unless it has these contents already; programs that have the old one open keep it."""
     with contextlib.suppress(OSError):
         if path.read_bytes() == content:
             return
@@ -147,7 +147,7 @@ def _put(path: Path, content: bytes, *, runs: bool = False) -> None:
         raise
 
 
-# The driver's libraries: which sources make each, and how they are compiled.
+# The driver's libraries: the sources of each, and the compiler's flags.
 
 SOURCES = HERE / "lib"
 LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -160,7 +160,7 @@ LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cnnl": (("cnnl",), ("cnrt",)),
     "cnnl_extra": (("cnnl_extra",), ("cnnl",)),
 }
-"""Each library with the names of its sources, and of the libraries that it needs; in the order in which they are linked."""
+"""Each library with its sources, and the libraries that it needs; in the order of linking."""
 LIBRARY_FLAGS = (
     *("-std=c++17", "-O2", "-gdwarf-4", "-g1"),  # debug information that valgrind 3.19 can read
     *("-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"),
@@ -168,7 +168,7 @@ LIBRARY_FLAGS = (
 
 
 def digest_of_libraries(compiler: Sequence[str]) -> str:
-    """Return a digest that tells one state of the libraries from another: their sources, the headers, the *compiler* and its flags."""
+    """Return a digest of everything that the libraries depend on: their sources, the headers, the *compiler* and its flags."""
     digest = hashlib.sha256(repr((tuple(compiler), LIBRARY_FLAGS, dict(LIBRARIES))).encode())
     for path in sorted([*SOURCES.glob("*.cpp"), *SOURCES.glob("*.h"), *prelude.DRIVER.glob("cn*.h")]):
         digest.update(path.name.encode() + path.read_bytes())
@@ -176,10 +176,10 @@ def digest_of_libraries(compiler: Sequence[str]) -> str:
 
 
 def build_libraries(directory: str | os.PathLike[str], compiler: Sequence[str] = ("g++",)) -> list[Path]:
-    """Compile the driver's libraries with *compiler* into *directory*; their paths.
+    """Compile the driver's libraries with *compiler* to *directory*; return their paths.
 
-    Each is put in its place whole, so that programs that run with an older one keep it.  Raises `UsageError`, with what
-    the compiler says, where it fails.
+    Each file is replaced in one step, so that running programs keep an older one.  Raises `UsageError`, with the
+    compiler's output, if compiling fails.
     """
     into = Path(directory)
     into.mkdir(parents=True, exist_ok=True)
@@ -195,15 +195,15 @@ def build_libraries(directory: str | os.PathLike[str], compiler: Sequence[str] =
                 "-ldl",
             ]
             _run(words)
-            target.chmod(0o755)  # whatever the umask: a file that others may write is not used again
+            target.chmod(0o755)  # whatever the umask: a file that others may write is not used
             targets.append(target)
         return [Path(shutil.move(target, into / target.name)) for target in targets]
 
 
 def kept_libraries(compiler: Sequence[str] = ("g++",)) -> Path:
-    """Return the folder of the user's cache with the libraries as *compiler* makes them, compiled where it has none.
+    """Return the folder of the user's cache with the libraries as compiled by *compiler*; compile them if it has none.
 
-    Raises `UsageError` where the compiler fails, or where there is no cache.
+    Raises `UsageError` if the compiler fails, or if there is no cache.
     """
     home = user_cache()
     if home is None:
@@ -215,7 +215,7 @@ def kept_libraries(compiler: Sequence[str] = ("g++",)) -> Path:
         make_own_folder(folder)
         with changing(
             str(folder / "lib"), math.inf
-        ):  # another process compiles them, for minutes on a loaded machine
+        ):  # another process is compiling them, which takes minutes on a loaded machine
             if not _complete(folder, home):
                 build_libraries(folder, compiler)
     return folder

@@ -1,6 +1,6 @@
-"""Host functions of a module by name, called from Python: values as bytes, in a process whose simulator this one is.
+"""Host functions of a module, called from Python by name, in another process for which this process is the simulator.
 
-``cncc`` compiles them into a library, without the bodies of those that do not compile.
+``cncc`` compiles them to a library, without the bodies of functions that do not compile.
 """
 
 import os
@@ -30,7 +30,8 @@ from mlusim.toolkit.built import HostBuildError, HostSources, built
 from mlusim.toolkit.server.called import CallAnswer, CallBytes, CalledSession, CallingProcess
 from mlusim.toolkit.server.protocol import FORMATS, reader
 
-# Host functions that do not compile: found by the places of the compiler's errors, and taken out of their files.
+# Host functions that do not compile: identified by the places of the compiler's errors, and removed from
+# their files.
 
 _ERROR = re.compile(
     r"^(?P<file>[^\n]+?):(?P<line>\d+):(?P<column>\d+): (?:fatal )?error: (?P<message>.*)$", re.MULTILINE
@@ -39,7 +40,7 @@ _ERROR = re.compile(
 
 @frozen
 class BrokenFunction:
-    """A host function that does not compile: the place of its body, and the compiler's first error in it."""
+    """A host function that does not compile: the range of its body, and the compiler's first error in it."""
 
     name: str
     body: ir.Span
@@ -47,12 +48,12 @@ class BrokenFunction:
 
     @property
     def sentence(self) -> str:
-        """Why it cannot be called."""
+        """The reason why it cannot be called."""
         return f"{self.name} does not compile: {self.said}"
 
 
 def broken_functions(functions: Iterable[ir.Function], said: str) -> list[BrokenFunction] | None:
-    """Return the functions whose bodies have the errors in what the compiler *said*; None where one stands elsewhere."""
+    """Return the functions whose bodies contain the errors in the compiler's output *said*; None if an error is elsewhere."""
     hosted = [(f, f.hosted) for f in functions if f.hosted is not None]
     broken: dict[ir.Span, BrokenFunction] = {}
     for error in _ERROR.finditer(said):
@@ -73,22 +74,22 @@ def broken_functions(functions: Iterable[ir.Function], said: str) -> list[Broken
 
 
 def first_error(said: str) -> str:
-    """Return the first error in what the compiler *said*, with its place; "" where it has none."""
+    """Return the first error in the compiler's output *said*, with its place; "" if there is none."""
     match = _ERROR.search(said)
     return "" if match is None else match[0].replace(": fatal error: ", ": ").replace(": error: ", ": ")
 
 
 def without(broken: Sequence[BrokenFunction]) -> Mapping[str, str] | None:
-    """Return the files of *broken* functions, each with bodies that say what is wrong; None where a macro wrote a body."""
+    """Return the files of the *broken* functions, with bodies that report the error; None if a macro expands to a body."""
     texts: dict[str, bytes] = {}
-    # The last first: the others keep their place.
+    # From the last one on, so that the positions of the others stay valid.
     for function in sorted(broken, key=lambda function: function.body[1:3], reverse=True):
         body = function.body
         text = texts.get(body.file) or Path(body.file).read_bytes()
         first, end = _offset(text, body.line, body.column), _offset(text, body.end_line, body.end_column)
         if text[first : first + 1] != b"{" or text[end - 1 : end] != b"}":
             return None
-        lines = b"\n" * text.count(b"\n", first, end)  # the others keep their lines
+        lines = b"\n" * text.count(b"\n", first, end)  # the line numbers of other functions stay the same
         sentence = b"".join(
             b"\\%03o" % byte if byte in b'"\\?' or not 32 <= byte < 127 else bytes((byte,))
             for byte in function.sentence.encode("utf-8", "surrogateescape")
@@ -109,14 +110,14 @@ def _offset(text: bytes, line: int, column: int) -> int:
     return start + column - 1
 
 
-# The library of those that Python may call, and its processes.
+# The library of the functions that Python may call, and its processes.
 
 PUBLIC = Path("mluops")
-"""The folder of the toolkit's headers that has those of the public library."""
+"""The folder of the toolkit's headers with those of the public library."""
 
 
 def host_functions(module: Module) -> Iterator[tuple[int, ir.Function]]:
-    """Yield the functions of the host that Python may call, each with the number of its file: no methods, and no ``main``."""
+    """Yield the host functions that Python may call, each with the number of its file: neither methods nor ``main``."""
     supplied = str(prelude.INCLUDE)
     for number, file in enumerate(module.files):
         for function in file.form.functions.values():
@@ -133,7 +134,7 @@ def host_functions(module: Module) -> Iterator[tuple[int, ir.Function]]:
 
 
 def passes(function: ir.Function) -> bool:
-    """Return whether Python can give its arguments, and take its result: numbers, pointers and structures of these."""
+    """Return whether Python can pass its arguments and receive its result: numbers, pointers and structures of these."""
     kinds = [p.type for p in function.parameters]
     return (
         not function.variadic
@@ -143,7 +144,7 @@ def passes(function: ir.Function) -> bool:
 
 
 def _plain(kind: t.Type) -> bool:
-    """Return whether the front end knows the bytes of a *kind*, and of what a reference is to: those of library classes it does not."""
+    """Return whether the front end knows the layout of *kind*, also behind a reference; it does not know that of library classes."""
     if isinstance(kind, t.Pointer):
         return not kind.reference or _plain(kind.to)
     if isinstance(kind, t.Array):
@@ -159,13 +160,13 @@ class HostCalls:
 
     module: Module
     symbols: dict[tuple[str, str, int], str] = field(factory=dict)
-    # Functions that do not compile, by their bodies.
+    # The functions that do not compile, by the ranges of their bodies.
     broken: dict[ir.Span, BrokenFunction] = field(factory=dict)
     _library: Path | None = None
     _processes: dict[int, CallingProcess] = field(factory=dict)
 
     def process_on(self, device: Device, launches: list[Launch]) -> CallingProcess:
-        """Return the process that calls for *device*; variables at file scope keep their values there.  Raises as `built`."""
+        """Return the process that makes calls for *device*; variables at file scope keep their values in it.  Raises as `built` does."""
         process = self._processes.get(id(device))
         if process is None:
             if self._library is None:
@@ -192,9 +193,9 @@ class HostCalls:
         )
 
     def _whole(self, sources: HostSources) -> Path:
-        """Return the library of *sources*, without the bodies of functions that do not compile.
+        """Build the library of *sources*, without the bodies of functions that do not compile.
 
-        Raises `HostBuildError`, with the first error, where one stands outside of the functions' bodies.
+        Raises `HostBuildError`, with the first error, if one is outside of functions' bodies.
         """
         forms = [f for file in self.module.files for f in file.form.functions.values()]
         while True:
@@ -202,7 +203,7 @@ class HostCalls:
                 return built(sources)
             except HostBuildError as error:
                 more = broken_functions(forms, error.shown)
-                # A body that is out already: to leave it out once more changes nothing.
+                # The body was removed already: removing it again changes nothing.
                 if more is None or any(function.body in self.broken for function in more):
                     raise self._refused(error) from None
                 self.broken.update({function.body: function for function in more})
@@ -230,10 +231,10 @@ class HostCalls:
         for n, function in enumerate(functions):
             symbol = f"mlusim_call_{number}_{n}"
             self.symbols[function.definition] = symbol
-            # C++ cannot name that namespace, and finds its members without.
+            # C++ cannot name an anonymous namespace, but finds its members unqualified.
             name = f"{function.scope}{function.name}".replace("(anonymous namespace)::", "")
             what = f"&{name}"
-            if shared[function.scope + function.name] > 1:  # overloads: the cast chooses one
+            if shared[function.scope + function.name] > 1:  # overloads: the cast selects one
                 kinds = ", ".join(p.spelling for p in function.parameters)
                 what = f"static_cast<{function.result} (*)({kinds})>({what})"
             lines.append(
@@ -243,9 +244,9 @@ class HostCalls:
         return "\n".join([*lines, "}", "#endif", ""])
 
 
-# Values of Python as bytes for host functions, and what these return as values of Python.
+# Conversion of Python values to bytes for host functions, and of their results to Python values.
 
-# cnrtFunctionType_t by unions.
+# cnrtFunctionType_t by the number of unions.
 _KINDS: Mapping[int, int] = {0: 1, 1: 4, 2: 8, 4: 16, 8: 32, 16: 64}
 _DTYPES: Mapping[str, str] = {
     "half": "HALF", "bfloat16": "BFLOAT16", "float": "FLOAT", "double": "DOUBLE", "float64": "DOUBLE",
@@ -255,12 +256,12 @@ _DTYPES: Mapping[str, str] = {
 
 
 Linked = tuple[bytes, Sequence[tuple[int, int]]]
-"""The bytes of a value, and where in them addresses of pieces belong: offsets, and the numbers of the pieces."""
+"""The bytes of a value, and the addresses in it that the call fills in: offsets, and the numbers of the pieces."""
 
 
 @define(eq=False)
 class GivenArguments:
-    """The arguments of one call of *function*, whose pointers of the device *session* knows; *forms* are those of the module."""
+    """The arguments of one call of *function*; *session* finds the device's pointers, and *forms* are the module's."""
 
     session: CalledSession
     forms: Sequence[ir.TranslationUnit]
@@ -270,12 +271,12 @@ class GivenArguments:
     arrays: list[tuple[int, "np.ndarray[Any, Any]"]] = field(factory=list)
 
     def call(self, symbol: str, values: Sequence[Any]) -> CallBytes:
-        """Return the call with the arguments *values*.  Raises `UsageError` for what does not fit."""
+        """Return the call with the arguments *values*.  Raises `UsageError` for a value that does not fit its parameter."""
         arguments = [self._argument(p, a) for p, a in zip(self.function.parameters, values, strict=True)]
         return CallBytes(symbol, self.pieces, arguments, self.links)
 
     def store(self, answer: CallAnswer) -> None:
-        """Give the caller's arrays what the function has stored there."""
+        """Copy the contents that the function has stored to the caller's arrays."""
         for number, array in self.arrays:
             content = np.frombuffer(answer.pieces[number], np.uint8)
             if content.tobytes() != array.tobytes():
@@ -370,7 +371,7 @@ class GivenArguments:
 
     def _array(self, parameter: ir.Local, to: t.Type, array: "np.ndarray[Any, Any]") -> int:
         wanted = numpy_type(to)
-        # Integers of one size have the same bytes, with a sign or without; bools are integers of one byte.
+        # Signed and unsigned integers of one size have the same bytes; a bool is an integer of one byte.
         same = wanted is None or (
             array.dtype.kind in "biu" and wanted.kind in "iu" and array.dtype.itemsize == wanted.itemsize
         )
@@ -382,12 +383,12 @@ class GivenArguments:
         return number
 
     def _object(self, to: t.Type, values: Mapping[str, Any]) -> int:
-        """Return a record with these *values*; members that the record lacks are left out."""
+        """Return a record with *values*; names that the record lacks are ignored."""
         name = getattr(to, "name", "")
         candidates = [to, *(form.records.get(name) for form in self.forms)]
         record = next((r for r in candidates if isinstance(r, t.Record) and r.fields), None)
         if record is None:
-            return self._piece(bytes(256))  # nothing looks into it: no file that was loaded knows what it has
+            return self._piece(bytes(256))  # no loaded file knows its layout, so that none reads it
         content = bytearray(record.size)
         for member in record.fields:
             value = values.get(member.name)
@@ -437,7 +438,7 @@ def packed(kind: t.Type, value: object) -> bytes:
 
 
 def numpy_type(kind: t.Type) -> "np.dtype[Any] | None":
-    """Return the type of NumPy of elements of *kind*; None where any will do."""
+    """Return the NumPy dtype for elements of *kind*; None if any dtype is accepted."""
     if not isinstance(kind, t.Arithmetic):
         return None
     if kind == t.BFLOAT16:
@@ -448,7 +449,7 @@ def numpy_type(kind: t.Type) -> "np.dtype[Any] | None":
 
 
 def handle_fields(handle: Handle) -> dict[str, Any]:
-    """Return the fields that the vendor's context has of a board."""
+    """Return the values for the fields of the vendor's context that describe a board."""
     board = handle.board
     arch = board.arch
     return {
@@ -461,7 +462,7 @@ def handle_fields(handle: Handle) -> dict[str, Any]:
         "sram_size": arch.max_sram,
         "capability_cluster_num": board.clusters,
         "capability_job_limit": _KINDS[max((n for n in _KINDS if n <= board.max_union), default=0)],
-        "clock_rate": board.clock_mhz * 1000,  # kHz, as the driver has it
+        "clock_rate": board.clock_mhz * 1000,  # kHz, as in the driver
     }
 
 
@@ -474,11 +475,11 @@ def _dense(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def result_of(function: ir.Function, value: bytes, session: CalledSession) -> Any:
-    """Return the result of a host function: a `Status` where it is one, a number, a pointer or an address, a structure as a tuple."""
+    """Return the result of a host function: a `Status`, a number, a pointer or an address, or a structure as a tuple."""
     kind = function.result
     if isinstance(kind, t.Void):
         return None
-    # An address of the host, which leads to no tensor, stays a number.
+    # An address of the host, which belongs to no tensor, stays a number.
     result = reader(kind, lambda address: session.pointing(address) or address or None)(value, 0)
     if isinstance(kind, t.Arithmetic) and kind.name == "mluOpStatus_t":
         return {s.value: s for s in Status}.get(result, result)
@@ -492,16 +493,16 @@ class HostFunctions(Mapping[str, "HostFunction"]):
         self._module = module
 
     def __iter__(self) -> Iterator[str]:
-        # Overloads share a name.
+        # Overloads have one name.
         return iter(dict.fromkeys(function.name for _, function in host_functions(self._module)))
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
     def __getitem__(self, name: str) -> "HostFunction":
-        """Return the function called *name*.  Raises `UsageError` for a name that no source has."""
+        """Return the function *name*.  Raises `UsageError` for an unknown name."""
         if not self._found(name):
-            # The module has the instance from then on.
+            # From now on the module has the instance.
             self._module.instantiate(name, f"host function {name!r}", list(self))
         return HostFunction(self._module, name, tuple(self._found(name)))
 
@@ -512,20 +513,21 @@ class HostFunctions(Mapping[str, "HostFunction"]):
 
 @frozen(eq=False)
 class HostFunction:
-    """A host function, or several that share a name and differ in how many arguments they take."""
+    """A host function, or several with one name that differ in the number of arguments."""
 
     module: Module
     name: str
     forms: tuple[ir.Function, ...]
 
     def __call__(self, *arguments: object) -> Any:
-        """Call it: tuples are ``cnrtDim3_t``, kinds or vendor names ``cnrtFunctionType_t``, None a queue or null.
+        """Call the function: tuples are converted to ``cnrtDim3_t``, kinds or vendor names to ``cnrtFunctionType_t``, None to a queue or null.
 
-        Pointers take device tensors, pointers, NumPy arrays (memory of the host), addresses and None, enumerations a number
-        or the name of an enumerator, ``mluOpHandle_t`` and ``mluOpTensorDescriptor_t`` what `mlusim.host` has.  Launches run
-        on the device of the first argument that has one: a device, a handle or a tensor.  Raises `UsageError` for arguments that
-        do not fit and sources that do not compile, and `Fault` as kernels do, and where the function crashes.  Why a check
-        of parameters did not hold is in ``handle.last_error``.
+        Pointer parameters accept device tensors, pointers, NumPy arrays (memory of the host), addresses and None;
+        enumerations a number or the name of an enumerator; ``mluOpHandle_t`` and ``mluOpTensorDescriptor_t`` the
+        classes in `mlusim.host`.  Launches run on the device of the first argument that has one: a device, a handle
+        or a tensor.  Raises `UsageError` for arguments that do not fit and sources that do not compile, and `Fault`
+        for faults of kernels and a crash of the function.  The reason of a failed parameter check is in
+        ``handle.last_error``.
         """
         device, handle, values = _where(self.name, arguments)
         function = self._fitting(len(values))
@@ -575,7 +577,7 @@ def _signature(function: ir.Function) -> str:
 
 
 def _where(name: str, arguments: tuple[Any, ...]) -> tuple[Device, Handle | None, tuple[Any, ...]]:
-    """Return the device, the handle where one is given, and the arguments of the function itself."""
+    """Return the device, the handle if one is passed, and the arguments for the function itself."""
     if arguments and isinstance(arguments[0], Device):
         return arguments[0], None, arguments[1:]
     handle = next((a for a in arguments if isinstance(a, Handle)), None)

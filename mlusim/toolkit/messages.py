@@ -1,7 +1,7 @@
-"""Messages between processes of mlusim: facts as a line of JSON, pieces of bytes behind it; data alone, no pickle.
+"""Messages between processes of mlusim: facts as a line of JSON, followed by pieces of bytes; without pickles.
 
-On a socket the bytes of a message are counted before it.  This file imports the standard library alone: a process that has nothing of
-mlusim loads it by its path.
+On a socket a message is preceded by its length.  This file imports only the standard library: a process without
+mlusim on its path loads it by its path.
 """
 
 import json
@@ -10,31 +10,31 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-SIZE = struct.Struct("<Q")  # before each message on a socket: its bytes
+SIZE = struct.Struct("<Q")  # before each message on a socket: its length in bytes
 LONGEST = 1 << 26  # bytes of a message without its pieces
 _encoded = json.JSONEncoder(check_circular=False).encode
 
 
 class Message(NamedTuple):
-    """*facts* out of what JSON has, and *pieces* of bytes."""
+    """*facts*, as JSON has them, and *pieces* of bytes."""
 
     facts: Mapping[str, Any]
     pieces: Sequence[bytes | memoryview] = ()
 
     def packed(self) -> bytes:
-        """Return the message as bytes, which are not counted."""
+        """Return the message as bytes, without the length."""
         sizes = [len(piece) for piece in self.pieces]
         head = _encoded({"facts": self.facts, "pieces": sizes}).encode() + b"\n"
         return b"".join([head, *self.pieces])
 
 
 def unpacked(data: bytes | bytearray) -> Message:
-    """Return the message that *data* is, its pieces as views of it.
+    """Parse a message; its pieces are views of *data*.
 
-    Raises `ValueError`, `TypeError`, `KeyError`, `RecursionError` or `OverflowError` for anything else, however it came about.
+    Raises `ValueError`, `TypeError`, `KeyError`, `RecursionError` or `OverflowError` for any other bytes.
     """
     at = data.find(b"\n", 0, LONGEST) + 1
-    told = json.loads(data[:at].decode())  # of bytes it would ask first in which encoding they are
+    told = json.loads(data[:at].decode())  # json.loads would first detect the encoding of bytes
     facts, pieces, view = dict(told["facts"]), [], memoryview(data)
     for size in map(abs, map(int, told["pieces"])):
         pieces.append(view[at : at + size])
@@ -45,19 +45,19 @@ def unpacked(data: bytes | bytearray) -> Message:
 
 
 def send(end: socket.socket, message: Message) -> None:
-    """Send *message* to *end*, its bytes counted before it."""
+    """Send *message* to *end*, preceded by its length."""
     data = message.packed()
     end.sendall(SIZE.pack(len(data)) + data)
 
 
 def received(end: socket.socket) -> Message:
-    """Return the next message that *end* sends.  Raises `EOFError` where that has gone, and as `unpacked`."""
+    """Return the next message from *end*.  Raises `EOFError` if the other side has closed it, and the exceptions of `unpacked`."""
     (size,) = SIZE.unpack(read_exactly(end.recv_into, SIZE.size))
     return unpacked(read_exactly(end.recv_into, size))
 
 
 def read_exactly(receive_into: Callable[[memoryview], int], nbytes: int) -> bytearray:
-    """*nbytes* bytes that *receive_into* puts where it is told; raises `EOFError` where it ends before."""
+    """Read *nbytes* bytes with *receive_into*, which fills a view; raises `EOFError` if the stream ends earlier."""
     data = bytearray(nbytes)
     view, at = memoryview(data), 0
     while at < nbytes:

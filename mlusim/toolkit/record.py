@@ -1,6 +1,7 @@
-"""Device code as ``cncc`` keeps it: the record in an object and in the cache, and the text of ``-S --bang-device-only``, which ``cnas`` reads.
+"""Device code in files: the record in objects and in the cache, and the text of ``-S --bang-device-only``, which ``cnas`` reads.
 
-A record is data: reading one runs nothing of it.  Behind a head of JSON are the forms of the file, one for each architecture.
+A record is data: reading it runs none of it.  A JSON header is followed by the forms of the file, one for each
+architecture.
 """
 
 import contextlib
@@ -26,18 +27,18 @@ from mlusim.frontend.bangc.errors import Diagnostic
 from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.ir.walk import walk
 
-# What is embedded, and what the cache has of it where nothing has changed that it follows from.
+# Records in the cache, which are valid until one of their source files changes.
 
 _SIZE = struct.Struct("<I")
 _ROOT = Path(mlusim.__file__).parent
-_WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
+_WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies, in which blanks in names are escaped
 
 
 @frozen
 class RecordSource:
-    """The source of device code: the file, folders, macros, first headers and C++ of its parse, the boards of its architectures.
+    """The input of device code: the file, the options of its parse, and the boards of its architectures.
 
-    ``asked`` are kernels by name, as ``a::K<float>``, that the front end does not see to be used, and the host's compiler does.
+    ``asked`` are kernels by name, as ``a::K<float>``, whose uses the host's compiler sees, but not the front end.
     """
 
     path: str
@@ -51,13 +52,13 @@ class RecordSource:
 
 @frozen
 class EmbeddedRecord:
-    """A record, what is to be said of its file, and the digests of all files that it follows from.
+    """A record, the messages about its file, and the digests of all files that it depends on.
 
-    ``refused`` are problems of kernels, of functions that other files may call, and of what these reach; ``warnings`` are the
-    others.  ``kernels`` are the stubs of the kernels, those of the architecture that the host is compiled for.
-    ``no_kernel`` tells that the file has functions of the device alone.
-    ``defined`` are the symbols of functions of the device that other files may call, ``needed`` those that this one calls of others;
-    ``launched`` has the names by which objects of other compilers have its kernels, each with the symbol that clang gives it.
+    ``refused`` are errors in kernels, in functions that other files may call, and in functions that these reach;
+    ``warnings`` are the others.  ``kernels`` are the stubs of the kernels for the architecture of the host's
+    compilation. ``no_kernel`` is true if the file has only device functions. ``defined`` are the symbols of device
+    functions that other files may call, ``needed`` those that this file calls in others; ``launched`` has the names
+    by which other compilers' objects refer to its kernels, each with the symbol that clang gives it.
     """
 
     content: bytes
@@ -72,13 +73,13 @@ class EmbeddedRecord:
 
 
 def kept(source: RecordSource) -> EmbeddedRecord | None:
-    """Return the cached record of *source*; None where there is none, or where a file has changed."""
+    """Return the cached record of *source*; None if there is none, or if a file has changed."""
     content = cache.read(_name(source))
     if content is None:
         return None
     try:
         embedded = unpack(content)
-    # A file that was cut short, or that another version wrote: it is made again.
+    # An incomplete file, or one of another version, is made again.
     except (struct.error, ValueError, TypeError, LookupError):
         return None
     fresh = all(digest(path) == stored for path, stored in embedded.includes.items())
@@ -86,12 +87,12 @@ def kept(source: RecordSource) -> EmbeddedRecord | None:
 
 
 def keep(source: RecordSource, embedded: EmbeddedRecord) -> None:
-    """Keep *embedded*, the record of *source*, where there is a cache."""
+    """Store *embedded*, the record of *source*, in the cache, if there is one."""
     cache.write(_name(source), pack(embedded))
 
 
 def unpack(content: bytes) -> EmbeddedRecord:
-    """Unpack the *content* that `pack` made.  Raises `ValueError`, `struct.error`, `TypeError` or `LookupError` for other bytes."""
+    """Parse *content*, made by `pack`.  Raises `ValueError`, `struct.error`, `TypeError` or `LookupError` for other bytes."""
     (size,) = _SIZE.unpack_from(content)
     head = json.loads(content[_SIZE.size : _SIZE.size + size])
     return EmbeddedRecord(
@@ -119,7 +120,7 @@ def _telling(diagnostics: Iterable[Diagnostic]) -> list[list[object]]:
 
 
 def pack(embedded: EmbeddedRecord) -> bytes:
-    """Pack *embedded* into bytes."""
+    """Convert *embedded* to bytes."""
     head = {
         "warnings": _telling(embedded.warnings),
         "refused": _telling(embedded.refused),
@@ -135,7 +136,7 @@ def pack(embedded: EmbeddedRecord) -> bytes:
 
 
 def digest(path: str) -> str:
-    """Return a short name for the content of a file; "" where it cannot be read."""
+    """Return a digest of the contents of a file; "" if it cannot be read."""
     try:
         return blake2b(Path(path).read_bytes(), digest_size=16).hexdigest()
     except OSError:
@@ -143,7 +144,7 @@ def digest(path: str) -> str:
 
 
 def unchanged(note: Path) -> bool:
-    """Return whether the files are as they were whose digests *note* has."""
+    """Return whether the files have the digests stored in the file *note*."""
     try:
         files = json.loads(note.read_text(encoding="utf-8"))
         return all(digest(name) == stored for name, stored in files.items())
@@ -152,14 +153,14 @@ def unchanged(note: Path) -> bool:
 
 
 def depends_of(path: Path) -> Iterator[str]:
-    """Yield the absolute names of the files that a list of dependencies has, in the form of make."""
+    """Yield the absolute paths in a list of dependencies in make's format."""
     text = path.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
     for word in _WORD.findall(text):
-        yield os.path.abspath(re.sub(r"\\(.)", r"\1", word).replace("$$", "$"))  # noqa: PTH100 - no link is followed
+        yield os.path.abspath(re.sub(r"\\(.)", r"\1", word).replace("$$", "$"))  # noqa: PTH100 - links stay
 
 
 def remove_oldest(files: Iterable[Path], most: int) -> None:
-    """Remove all of *files* but the *most* that were used last, each with its note."""
+    """Remove all of *files* except the *most* recently used ones, each with its note."""
     with contextlib.suppress(OSError):
         for file in sorted(files, key=lambda p: -p.stat().st_mtime_ns)[most:]:
             file.unlink(missing_ok=True)
@@ -181,7 +182,7 @@ def _name(source: RecordSource) -> str:
 
 @functools.cache
 def state() -> str:
-    """Return the state of the front end, the instruction set and the parser's library."""
+    """Return a digest of the front end, the instruction set and the parser's library."""
     return cache.stamp_of(_files())
 
 
@@ -198,19 +199,19 @@ def _files() -> Iterable[Path]:
 # The record itself.
 
 MAGIC = b"MLUSIMR1"
-"""Before the length of a record, u64, and its bytes."""
+"""The bytes before a record's length (u64) and contents."""
 HEAD = struct.Struct("<I")
-"""Before the head, its bytes."""
+"""The length of the header, before the header."""
 STUB = "__device_stub__"
-"""What clang puts before the name of a kernel for the host function that launches it."""
-_LABEL = re.compile(rf'^"?([\w.$]*{STUB}[\w.$]*)"?:', re.MULTILINE)  # where assembly defines one
-_SECTIONS_AT, _SECTION_COUNT_AT, _SYMTAB = 0x28, 0x3C, 2  # in the head of an ELF file; a section's kind
-_PLACED, _FIRST_ADDRESS = 2, 0x400000  # ET_EXEC: a program that is not moved, and where linkers put it
+"""clang's prefix to a kernel's name for the host function that launches the kernel."""
+_LABEL = re.compile(rf'^"?([\w.$]*{STUB}[\w.$]*)"?:', re.MULTILINE)  # the definition of one in assembly
+_SECTIONS_AT, _SECTION_COUNT_AT, _SYMTAB = 0x28, 0x3C, 2  # in an ELF header; a section's type
+_PLACED, _FIRST_ADDRESS = 2, 0x400000  # ET_EXEC: a program with a fixed address, and the usual address
 _SECTION, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
 
 
 def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
-    """Return a record of *source*, as clang embeds it, with what its kernels reach of *forms*, one for each board."""
+    """Return a record of *source*, as clang embeds it, with everything that its kernels reach in *forms*, one for each board."""
     contents = [form_data.write(Translated(device_side(form), (), {})) for form in forms]
     head = {
         "mlusim": mlusim.__version__,
@@ -227,7 +228,7 @@ def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
 
 
 def device_side(form: ir.TranslationUnit) -> ir.TranslationUnit:
-    """Return *form* without its host side: kernels, functions of the device, and what they reach, with the types that a debugger shows."""
+    """Return *form* without its host side: kernels, device functions, and what they reach, with the types that a debugger shows."""
     variables: dict[str, ir.Global] = {}
     reached = _closure(form, [s for s, f in form.functions.items() if f.kind != "host"], variables)
     functions = {s: f for s, f in form.functions.items() if s in reached}
@@ -244,7 +245,7 @@ def device_side(form: ir.TranslationUnit) -> ir.TranslationUnit:
 
 
 def _types(roots: Sequence[t.Type]) -> set[t.Type]:
-    """Return *roots*, what they point to, their elements and members."""
+    """Return *roots*, the types that they point to, and those of their elements and members."""
     types: set[t.Type] = set()
     work = list(roots)
     while work:
@@ -262,7 +263,7 @@ def _types(roots: Sequence[t.Type]) -> set[t.Type]:
 
 
 def required(form: ir.TranslationUnit, source: str) -> frozenset[str]:
-    """Return the symbols of the functions that code must be there of: the kernels, what other files may call, and what these reach."""
+    """Return the symbols of the functions whose code is required: the kernels, functions for other files, and everything that these reach."""
     return _closure(form, [*_kernels(form), *offered(form, source)], {})
 
 
@@ -276,19 +277,20 @@ def _kernels(form: ir.TranslationUnit) -> list[str]:
 
 
 def offered(form: ir.TranslationUnit, source: str) -> list[str]:
-    """Return the symbols of the functions of the device that *source* has for other files: not static, and in no header."""
+    """Return the symbols of the device functions that *source* defines for other files: neither static nor in a header."""
     functions = (
         f for f in form.functions.values() if f.kind == "device" and not f.external and f.span.file == source
     )
-    # Mangled, _ZL is static and _GLOBAL__N_ an unnamed namespace.
+    # In mangled names, _ZL means static and _GLOBAL__N_ an anonymous namespace.
     return [f.symbol for f in functions if not f.symbol.startswith("_ZL") and "_GLOBAL__N_" not in f.symbol]
 
 
 def launched(form: ir.TranslationUnit, source: str) -> list[tuple[str, str]]:
-    """Return the names by which objects of other compilers have the kernels of *source*, each with the symbol of the kernel's stub.
+    """Return the names by which other compilers' objects refer to the kernels of *source*, each with the symbol of the kernel's stub.
 
-    These are the plain name, which a host that declares it ``extern "C"`` wants, and the mangled one, where a half is also the
-    16-bit number that it is on the host.  A name that two kernels share, or that the C library has, is left out.
+    These are the plain name, for a host that declares the kernel ``extern "C"``, and the mangled name, in which a
+    half may also be the 16-bit integer that represents it on the host.  A name of two kernels, or of a function in
+    the C library, is left out.
     """
     by_name: dict[str, set[str]] = {}
     for kernel in form.functions.values():
@@ -305,25 +307,26 @@ def launched(form: ir.TranslationUnit, source: str) -> list[tuple[str, str]]:
 
 
 def stub_of(kernel: ir.Function) -> str:
-    """Return the symbol of the host function that launches *kernel*: what the parser, which sees the host's side, gives as its name."""
+    """Return the symbol of the host function that launches *kernel*; it is the kernel's own symbol if the parser saw the host's side."""
     return kernel.symbol if STUB in kernel.symbol else STUB + kernel.symbol
 
 
 def symbol_of(kernel: ir.Function) -> str:
-    """Return the mangled name of *kernel* itself, with which clang registers it: names in it have their length in front."""
+    """Return the mangled name of *kernel* itself, with which clang registers it; names in it are preceded by their lengths."""
     name = kernel.name.partition("<")[0]
     of_stub, plain = (f"{len(word.encode())}{word}" for word in (STUB + name, name))
     return kernel.symbol.replace(of_stub, plain, 1).removeprefix(STUB)
 
 
 def name_of(stub: str) -> str:
-    """Return the name of the kernel whose stub is mangled as *stub*, as ``a::K<float>``; *stub* itself where that is not known."""
+    """Return the name of the kernel with the mangled *stub*, as ``a::K<float>``; *stub* itself if it cannot be demangled."""
     try:
         demangle = ctypes.CDLL("libstdc++.so.6")["__cxa_demangle"]
     except (OSError, AttributeError):
         return stub
     demangle.restype = ctypes.c_void_p
-    # Libraries of gcc 12 and older do not read the letters of half and bfloat16: they get those of types that kernels lack.
+    # Libraries of gcc 12 and older cannot demangle half and bfloat16: their letters are replaced by those of
+    # types that kernels lack.
     demangled = demangle(stub.encode(), None, None, None) or demangle(
         stub.replace("DF16_", "Dh").replace("DF16b", "Dd").encode(), None, None, None
     )
@@ -341,7 +344,7 @@ def name_of(stub: str) -> str:
 
 
 def _name_in(signature: str) -> str:
-    """Return the name alone of a *signature* as ``void a::K<float>(float*)``."""
+    """Return the name in a *signature* such as ``void a::K<float>(float*)``."""
     depth, start = 0, 0
     for at, letter in enumerate(signature):
         depth += (letter == "<") - (letter == ">")
@@ -353,9 +356,9 @@ def _name_in(signature: str) -> str:
 
 
 def stubs_in(content: bytes) -> frozenset[str]:
-    """Return the stubs of the kernels that clang made host code of in *content*, an object or its assembly.
+    """Return the stubs of the kernels that clang compiled for the host in *content*, an object or assembly.
 
-    Raises `UsageError` for what is neither.
+    Raises `UsageError` for other contents.
     """
     if content.startswith(b"\x7fELF"):
         return frozenset(name for name, _ in _symbols(content) if STUB in name)
@@ -369,13 +372,13 @@ def stubs_in(content: bytes) -> frozenset[str]:
 
 
 def variable_at(elf: bytes, offset: int) -> str | None:
-    """Return the name of the variable at *offset* from the first address of a loaded file of 64 bits; None where it names none there."""
+    """Return the name of the variable at *offset* from the load address of a 64-bit ELF file; None if there is none."""
     first = _FIRST_ADDRESS if struct.unpack_from("<H", elf, 16)[0] == _PLACED else 0
     return next((name for name, value in _symbols(elf) if value == offset + first), None)
 
 
 def _symbols(elf: bytes) -> Iterator[tuple[str, int]]:
-    """Yield the names and values of the symbols that a file of 64 bits defines."""
+    """Yield the names and values of the symbols that a 64-bit ELF file defines."""
     (sections,) = struct.unpack_from("<Q", elf, _SECTIONS_AT)
     (count,) = struct.unpack_from("<H", elf, _SECTION_COUNT_AT)
     every = [_SECTION.unpack_from(elf, sections + _SECTION.size * number) for number in range(count)]
@@ -391,12 +394,12 @@ def _symbols(elf: bytes) -> Iterator[tuple[str, int]]:
 
 @functools.cache
 def _of_c(name: str) -> bool:
-    """Return whether the C library has *name*: host code that calls it would run the kernel's stub instead."""
+    """Return whether the C library has *name*: host code that calls it would call the kernel's stub instead."""
     return any(hasattr(ctypes.CDLL(library), name) for library in ("libc.so.6", "libm.so.6"))
 
 
 def wanted(form: ir.TranslationUnit, source: str) -> list[str]:
-    """Return the symbols of the functions of the device that other files must define for what *source* has."""
+    """Return the symbols of device functions in other files that the functions of *source* need."""
     first = [f.symbol for f in form.functions.values() if f.kind == "kernel"]
     reached = sorted(_closure(form, [*first, *offered(form, source)], {}))
     return [
@@ -409,7 +412,7 @@ def wanted(form: ir.TranslationUnit, source: str) -> list[str]:
 def _closure(
     form: ir.TranslationUnit, symbols: Sequence[str], variables: dict[str, ir.Global]
 ) -> frozenset[str]:
-    """*symbols* and what those functions reach; variables at file scope are added to *variables*."""
+    """Return *symbols* and everything that those functions reach; add variables at file scope to *variables*."""
     reached: set[str] = set()
     seen: set[str] = set()
     work = list(symbols)
@@ -419,14 +422,14 @@ def _closure(
             continue
         reached.add(symbol)
         work += _reached(form.functions[symbol].body, variables)
-        for name in variables.keys() - seen:  # initial values reach functions, too
+        for name in variables.keys() - seen:  # initial values may refer to functions
             seen.add(name)
             work += _reached(form.initialisers.get(name), variables)
     return frozenset(reached)
 
 
 def _reached(node: object, variables: dict[str, ir.Global]) -> Iterator[str]:
-    """Yield the symbols of functions in *node*; its variables at file scope are added to *variables*."""
+    """Yield the symbols of functions in *node*; add variables at file scope to *variables*."""
     for part in walk(node):
         if isinstance(part, ir.GlobalPlace):
             variables[part.variable.symbol] = part.variable
@@ -436,10 +439,10 @@ def _reached(node: object, variables: dict[str, ir.Global]) -> Iterator[str]:
             yield from part.targets.values()
 
 
-# The text that ``cncc -S --bang-device-only`` writes and ``cnas`` reads: the device's form for people, and
-# an assembly for the linker.
+# The text that ``cncc -S --bang-device-only`` writes and ``cnas`` reads: the device's form for people,
+# followed by assembly for the linker.
 #
-# Every line of the form is a comment of the assembly, so that the text as a whole is one.
+# Every line of the form is a comment, so that the whole text is valid assembly.
 
 MARK = "// cncc of mlusim wrote this: device code of "
 END = "// end of device code"
@@ -451,14 +454,14 @@ _GLOBAL = re.compile(r"^\t\.globl\t(\S+).*\n", re.MULTILINE)
 
 @frozen
 class DeviceText:
-    """A text that was read: the source that it was made of, and the architectures of its code."""
+    """A parsed text: its source file, and the architectures of its code."""
 
     source: str
     architectures: tuple[str, ...]
 
 
 def text_of(form: str, assembly: str, source: str, architectures: Sequence[str]) -> str:
-    """Return the text of *source*: its *form*, then the *assembly* of the host's side without the host's own functions and variables."""
+    """Return the text of *source*: its *form*, then the *assembly* of the host's side without the host's own symbols."""
     comments = (line if line.startswith("//") else f"// {line}".rstrip() for line in form.splitlines())
     listing = "".join(f"{comment}\n" for comment in comments)
     names = set(_LAUNCHED.findall(assembly))
@@ -467,9 +470,9 @@ def text_of(form: str, assembly: str, source: str, architectures: Sequence[str])
 
 
 def read_text(path: Path) -> DeviceText:
-    """Return the source and architectures of the text in the file *path*.
+    """Parse the text in the file *path*.
 
-    Raises `UsageError` for a file that is none, or not whole; `OSError`.
+    Raises `UsageError` for another kind of file, or an incomplete one; `OSError`.
     """
     content = path.read_bytes()
     head = _HEAD.fullmatch(content.partition(b"\n")[0].decode(errors="replace"))

@@ -1,1 +1,1 @@
-"""The simulator as a process: a native program's memory, launches and time, over a socket."""
+"""The simulator as a process that serves a native program's requests about memory, launches and time over a socket."""

@@ -1,4 +1,4 @@
-"""``python -m mlusim.toolkit.server SOCKET MEMORY PROTOCOL``: the simulator of the program at the other end of a socket."""
+"""``python -m mlusim.toolkit.server SOCKET MEMORY PROTOCOL``: the simulator for the program at the other end of a socket."""
 
 import os
 import select
@@ -12,13 +12,17 @@ from mlusim.errors import MlusimError
 from mlusim.toolkit.server.protocol import VERSION, ProgramSocket
 from mlusim.toolkit.server.session import ProgramSession
 
-USAGE = 2  # the exit code of what mlusim does not take
+USAGE = 2  # the exit code for a program that is refused
 BOARD, ENGINE = "MLUSIM_BOARD", "MLUSIM_ENGINE"
-UNCARED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)  # the program's: this process ends with it
+UNCARED = (
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGHUP,
+)  # for the program: this process ignores them and ends with it
 
 
 def leave_with(end: socket.socket) -> None:
-    """End this process when the other end of the socket is closed, whatever it does then."""
+    """End this process when the other end of the socket is closed, even if it is busy."""
     poll = select.poll()
     poll.register(end, 0)
     while not any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll()):
@@ -30,7 +34,7 @@ def leave_with(end: socket.socket) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Serve until the program ends; refuse one whose driver library speaks otherwise, for it was made by another state of mlusim."""
+    """Serve requests until the program ends; refuse a driver library with another version of the protocol."""
     if argv[3:] != [VERSION]:
         sys.stderr.write(
             "error: the driver library of this program was made by another version of mlusim; "
@@ -55,4 +59,4 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    os._exit(main(sys.argv))  # nothing is left to tidy up, and the program waits for it
+    os._exit(main(sys.argv))  # no cleanup is needed, and the program waits for the end

@@ -1,4 +1,4 @@
-"""A process that calls host functions for this one, which is its simulator: memory of the caller's own device, its launches."""
+"""A process that calls host functions for this process, which is its simulator: with the caller's own device and its launches."""
 
 import contextlib
 import os
@@ -27,15 +27,16 @@ from mlusim.toolkit.server.protocol import LONGEST_BOARDS, ProgramReply, Program
 from mlusim.toolkit.server.session import FROM_DEVICE, MOVED, TO_DEVICE, BoardMemory, ProgramSession
 
 CALLER = Path(__file__).parents[1] / "caller.py"
-PATIENCE = 2.0  # seconds until a process that was told to end is killed
-MISSING = 127  # the exit code of a process that calls what is not there
-RAISED = (Fault, LaunchError, HostMistake)  # by a call, where the driver would only return its code
+PATIENCE = 2.0  # seconds until a process that was asked to end is killed
+MISSING = 127  # the exit code of a process that calls an undefined function
+RAISED = (Fault, LaunchError, HostMistake)  # raised by a call; a driver would only return codes
 
 
 class CalledSession(ProgramSession):
-    """The session of a process that calls functions: *device* is the caller's, whose tensors are found where they are lent.
+    """The session of a process that calls functions: *device* is the caller's, and the process can access tensors that are lent to it.
 
-    *start* launches instead of the device; ``launches`` gets what was launched, ``error`` is the first that the call raises.
+    *start* launches in place of the device; launches are appended to ``launches``; ``error`` is the first one, which
+    the call raises.
     """
 
     repeats = False
@@ -48,37 +49,37 @@ class CalledSession(ProgramSession):
         self._stored: list[tuple[int, int, int]] = []  # copies to memory that is not mapped
 
     def begin(self, start: Callable[..., Launch] | None) -> None:
-        """Begin a call, which knows nothing of the errors of an earlier one."""
+        """Begin a call, and forget the errors of earlier ones."""
         self.start, self.error = start, None
         for queue in (*(board.usual for board in self.boards), *self._queues.values()):
             queue.forget()
 
     def handle(self, request: ProgramRequest) -> ProgramReply | None:
-        """Do what *request* asks for, after taking over what the process has stored to lent memory."""
+        """Perform *request*, after copying what the process has stored to lent memory."""
         self.take_stores()
         return super().handle(request)
 
     def lend(self, pointer: Ptr) -> int:
-        """Let the process find the memory that *pointer* points into; the address of the pointer."""
+        """Make the memory of *pointer* accessible to the process; return the pointer's address."""
         allocation = pointer.view.allocation
         self.boards[0].memory.lend(allocation)
         return allocation.address + pointer.offset
 
     def pointing(self, address: int) -> Ptr | None:
-        """Return the device pointer that *address* is; None where no memory of the device is."""
+        """Return the device pointer with the value *address*; None if the device has no memory there."""
         return None if self.memory_at(address).find(address) is None else self._pointing(address)
 
     def take_stores(self) -> None:
-        """Bring to memory that is not mapped what the process has copied there."""
+        """Copy to unmapped memory what the process has stored for it."""
         for address, nbytes, _ in self._stored:
             piece = self.boards[0].memory.find(address)
-            if piece is not None:  # it may have been freed meanwhile
+            if piece is not None:  # it may have been freed since
                 at = address - piece.start
                 piece.tensor.allocation.raw[at : at + nbytes] = self.boards[0].memory.window(address, nbytes)
         self._stored.clear()
 
     def copy(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtMemcpy`` and its kin; bytes that the program has not are moved here, or are in the map while it moves them."""
+        """Perform ``cnrtMemcpy`` and its variants; bytes that are not in the program's memory are copied here, or shown in the map during the copy."""
         target, source, nbytes, direction = request.words[:4]
         reply = super().copy(request)
         if FROM_DEVICE[direction] and TO_DEVICE[direction]:
@@ -91,7 +92,7 @@ class CalledSession(ProgramSession):
         return reply
 
     def set(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtMemset`` and its kin, done here."""
+        """Perform ``cnrtMemset`` and its variants here."""
         reply = super().set(request)
         address, nbytes, _, value, width = request.words
         allocation, at = self._written(address)
@@ -117,13 +118,13 @@ class CalledSession(ProgramSession):
             self._stored.append((address, nbytes, caller))
 
     def _read(self, address: int) -> tuple[Allocation, int]:
-        """Return the allocation in which *address* lies, which was looked at before, and the offset in it."""
+        """Return the allocation that contains *address*, which was checked before, and the offset in it."""
         piece = self.memory_at(address).find(address)
         assert piece is not None
         return piece.tensor.allocation, address - piece.start
 
     def _written(self, address: int) -> tuple[Allocation, int]:
-        """Return the same for bytes that are stored.  Raises `UsageError` where the caller lent them as const."""
+        """Return the allocation and the offset for a store.  Raises `UsageError` if the caller lent the memory as const."""
         allocation, at = self._read(address)
         if not allocation.writable:
             raise UsageError(f"{allocation.site} was lent by the caller as const; put() a copy to change it")
@@ -143,9 +144,9 @@ class CalledSession(ProgramSession):
 
 @frozen
 class CallBytes:
-    """A call as bytes: the function's symbol, pieces of memory, which of them each argument is, and pointers between them.
+    """A call as bytes: the function's symbol, pieces of memory, the piece of each argument, and pointers between pieces.
 
-    Each of *links* is a piece, an offset in it, and the piece whose address belongs there.
+    Each of *links* is a piece, an offset in it, and the piece whose address is stored there.
     """
 
     symbol: str
@@ -155,14 +156,14 @@ class CallBytes:
 
     @property
     def message(self) -> Message:
-        """The message that `caller.py` takes."""
+        """The message for `caller.py`."""
         asked = {"name": self.symbol, "arguments": self.arguments, "links": self.links}
         return Message(asked, self.pieces)
 
 
 @frozen
 class CallAnswer:
-    """The answer of a call: the sentence of a check that did not hold, the bytes of its value, and those of its pieces."""
+    """The reply to a call: the sentence of a failed check, the bytes of the return value, and the contents of the pieces."""
 
     refusal: str
     value: bytes
@@ -170,10 +171,11 @@ class CallAnswer:
 
 
 class CallingProcess:
-    """A process that calls functions for *device*; it is started when it is first asked.
+    """A process that calls functions for *device*; it is started at the first request.
 
-    It has *library* loaded and runs `caller.py`; *words* begin another command, which gets the number of its socket behind them,
-    *session* makes the simulator's side, or ``side`` where it is None.  ``first`` runs in the new process before anything else.
+    It loads *library* and runs `caller.py`; *words* is another command, to which the number of its socket is
+    appended. *session* is the class of the simulator's side (None: ``side``).  ``first`` runs in the new process
+    before anything else.
     """
 
     first: ClassVar[Callable[[], object] | None] = None
@@ -187,7 +189,7 @@ class CallingProcess:
         words: Sequence[str] = (),
         session: type[CalledSession] | None = None,
     ) -> None:
-        # -I -S: it needs no package and nothing of the user's, and begins sooner.
+        # -I -S: it needs neither packages nor the user's settings, and starts faster.
         self._words = words or [sys.executable, "-I", "-S", str(CALLER), str(library)]
         self._library = library
         self._device, self._launches, self._side = device, launches, session or type(self).side
@@ -197,16 +199,16 @@ class CallingProcess:
         self._session: CalledSession | None = None
 
     def session(self) -> CalledSession:
-        """Return the simulator's side, for which the process is started."""
+        """Return the simulator's side; start the process if necessary."""
         if self._running is None:
             self._begin()
         assert self._session is not None
         return self._session
 
     def call(self, name: str, call: CallBytes, start: Callable[..., Launch] | None) -> CallAnswer:
-        """Call the function that users know as *name*.
+        """Call the function *name* (the user's name for it).
 
-        Raises what a launch or a copy raised meanwhile, `UsageError` where the function ends its process, `RuleFault` where it
+        Raises exceptions of its launches and copies, `UsageError` if the function ends its process, `RuleFault` if it
         crashes.
         """
         answer = self.exchange(name, call.message, start)
@@ -214,7 +216,7 @@ class CallingProcess:
         return CallAnswer(answer.facts["refusal"], value, pieces)
 
     def exchange(self, name: str, request: Message, start: Callable[..., Launch] | None = None) -> Message:
-        """Send *request*, and serve the process until it has answered.  Raises as `call`."""
+        """Send *request*, and serve the process until it replies.  Raises as `call` does."""
         session = self.session()
         assert self._end is not None
         session.begin(start)
@@ -225,7 +227,7 @@ class CallingProcess:
             session.take_stores()
             whole = answer is not None
         finally:
-            code = 0 if whole else self._over()  # it is in the middle of something
+            code = 0 if whole else self._over()  # it was interrupted in the middle of a call
         if answer is None:
             if session.error is not None:
                 raise session.error
@@ -251,14 +253,14 @@ class CallingProcess:
         self._driver = ProgramSocket(driver)
         environment = {key: value for key, value in os.environ.items() if key != "MLUSIM_ERRORS"}
         with theirs, drives:
-            self._running = subprocess.Popen(  # noqa: S603 - this Python, and what was compiled
+            self._running = subprocess.Popen(  # noqa: S603 - this Python, and a compiled library
                 [*self._words, str(theirs.fileno())],
                 env={**environment, SERVER: f"fd:{drives.fileno()}"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 pass_fds=[theirs.fileno(), drives.fileno()],
-                preexec_fn=type(self).first,  # noqa: PLW1509 - set where this process has one thread that forks
+                preexec_fn=type(self).first,  # noqa: PLW1509 - set in a process with one thread that forks
             )
         for stream in self._streams():
             os.set_blocking(stream, False)
@@ -276,7 +278,7 @@ class CallingProcess:
         return MappingProxyType({running.stdout.fileno(): sys.stdout, running.stderr.fileno(): sys.stderr})
 
     def _served(self) -> Message | None:
-        """Serve the process until it has answered, or is ready; None where it has ended."""
+        """Serve the process until it replies, or is ready; return None if it has ended."""
         assert self._end is not None
         poll, streams, got = select.poll(), self._streams(), bytearray()
         for number in (self._end.fileno(), *streams):
@@ -298,7 +300,7 @@ class CallingProcess:
                 return unpacked(got[SIZE.size :])
 
     def _hear(self, number: int, poll: "select.poll", streams: Mapping[int, Any]) -> None:
-        """Serve file *number*, which can be read: the driver of the process, or one of its *streams*."""
+        """Handle the readable file *number*: the driver of the process, or one of its *streams*."""
         if number not in streams:
             self._drive(poll)
         elif not _passed_on(number, streams[number]):
@@ -313,14 +315,14 @@ class CallingProcess:
             return
         if request is None:
             poll.unregister(self._driver.socket)
-            self._driver.socket.close()  # which the process waits for, at its end
+            self._driver.socket.close()  # the process waits for that at its end
             self._driver = None
             return
         assert self._session is not None
         self._driver.answer(self._session.handle(request))
 
     def _meet(self, driver: socket.socket) -> bool:
-        """Begin the session of the process, whose driver sends the file of its memory first; return whether it did."""
+        """Begin the session when the driver of the process sends its memory file; return whether it did."""
         assert self._running is not None
         _, files, *_ = socket.recv_fds(driver, LONGEST_BOARDS, 1)
         for file in files:
@@ -331,7 +333,7 @@ class CallingProcess:
         return self._session is not None
 
     def _over(self) -> int:
-        """End the process where it has not ended; its exit status, of a signal less than 0."""
+        """End the process if it is running; return its exit status, negative for a signal."""
         running, streams = self._running, self._streams()
         assert running is not None
         for end in (self._end, None if self._driver is None else self._driver.socket):
@@ -353,13 +355,13 @@ class CallingProcess:
         return int(running.returncode)
 
     def __del__(self) -> None:
-        """End the process with what calls it."""
+        """End the process together with this object."""
         if self._running is not None:
             self._over()
 
 
 def _passed_on(number: int, stream: Any) -> bool:
-    """Write what has come through a pipe; whether more may come."""
+    """Write the text that has arrived through a pipe; return whether more may follow."""
     try:
         while got := os.read(number, 1 << 16):
             stream.write(got.decode("utf-8", "replace"))

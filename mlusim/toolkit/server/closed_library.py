@@ -1,4 +1,4 @@
-"""Calls of the closed library (``cnnl...``) from a native program: its arguments as the stand-ins take them."""
+"""Calls of the closed library (``cnnl...``) by a native program, with its arguments converted for the stand-ins."""
 
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _NUMBERS: Mapping[tuple[str, int], str] = {("f", 2): "e", ("f", 4): "f", ("f", 8
 
 @frozen
 class NativeTensor:
-    """A tensor descriptor: what was set."""
+    """A tensor descriptor with the values that were set."""
 
     dim: int
     dtype: int
@@ -27,18 +27,18 @@ class NativeTensor:
 
 @define
 class Stores:
-    """The stores of a stand-in to memory of the host, by address."""
+    """The stores of a stand-in to the host's memory, by address."""
 
     written: list[tuple[int, bytes]] = field(factory=list)
 
     def packed(self) -> bytes:
-        """Return it as the program takes it."""
+        """Return the stores in the format for the program."""
         return b"".join(struct.pack("<QI", address, len(data)) + data for address, data in self.written)
 
 
 @define
 class HostWords:
-    """Numbers behind a pointer of the host: *data* is what was read there, *form* how one is read."""
+    """Numbers behind a host pointer: *data* are the bytes read there, *form* is the format of one number."""
 
     address: int
     data: bytes
@@ -62,13 +62,13 @@ class HostWords:
         self.stores.written.append((self.address + n * struct.calcsize(form), struct.pack(f"<{form}", value)))
 
     def cast(self, layout: Any) -> "HostArray":
-        """Return the same bytes as elements of *layout*."""
+        """Return the same bytes as elements of the type *layout*."""
         return HostArray(self.data, layout.dtype)
 
 
 @frozen
 class HostArray:
-    """Elements of NumPy's type *dtype* that were read from the host."""
+    """Elements of the NumPy type *dtype*, read from the host's memory."""
 
     data: bytes
     dtype: Any
@@ -79,7 +79,7 @@ class HostArray:
 
 @frozen
 class HandlePlace:
-    """The place in the program's memory to which a handle is stored when it is made."""
+    """The place in the program's memory to which a new handle is stored."""
 
     address: int
     stores: Stores
@@ -90,7 +90,7 @@ class HandlePlace:
 
 
 class Pointers(Sequence[Any]):
-    """An array of pointers that the program gives, each found when it is read."""
+    """An array of pointers from the program; each is resolved when it is read."""
 
     def __init__(self, addresses: Sequence[int], pointing: Callable[[int], Any]) -> None:
         self._addresses, self._pointing = addresses, pointing
@@ -103,7 +103,7 @@ class Pointers(Sequence[Any]):
 
 
 class ClosedLibrary:
-    """The stand-ins for one program, whose device pointers *pointing* finds; it returns None for other addresses."""
+    """The stand-ins for one program; *pointing* returns the device pointer of an address, None for other addresses."""
 
     def __init__(self, pointing: Callable[[int], Any]) -> None:
         self._pointing = pointing
@@ -111,13 +111,13 @@ class ClosedLibrary:
         self._handles: dict[int, Any] = {}
 
     def filled(self, pointer: Ptr, nbytes: int) -> None:
-        """Note that a stand-in gave these bytes values."""
+        """Note that a stand-in stored *nbytes* bytes at *pointer*."""
         pointer.view.allocation.give(pointer.offset, pointer.offset + nbytes)
 
     def call(self, payload: bytes) -> tuple[int, bytes]:
-        """Do what *payload* asks for; the status and what is to be stored on the host.
+        """Perform the call in *payload*; return the status and the stores to the host's memory.
 
-        Raises `UsageError` for a call that has no stand-in, and what a stand-in raises.
+        Raises `UsageError` for a call without a stand-in, and the exceptions of stand-ins.
         """
         stores = Stores()
         (_, name), *pieces = _parts(payload)
@@ -132,7 +132,8 @@ class ClosedLibrary:
         self._handles[number] = target
         return number
 
-    # i and f are numbers, t and T tensors, h a handle, H the place of a new one, P several pointers: see cnnl.cpp.
+    # i and f are numbers, t and T tensors, h a handle, H the place for a new one, P several pointers: see
+    # cnnl.cpp.
     def _argument(self, kind: str, data: bytes, stores: Stores) -> Any:
         if kind in "if":
             return struct.unpack("<q" if kind == "i" else "<d", data)[0]
@@ -155,15 +156,15 @@ class ClosedLibrary:
         return HostWords(address, data[10:], _NUMBERS.get((chr(data[8]), data[9]), ""), stores)
 
     def _on_device(self, address: int) -> bytes:
-        """Return the pointers that an array on the device begins with, none where no memory is there."""
+        """Return the bytes of the array of pointers at a device *address*; none if no memory is there."""
         pointer = self._pointing(address)
         if pointer is None:
             return b""
         return bytes(pointer.view.allocation.raw.data[pointer.offset : pointer.offset + 8 * _POINTERS])
 
 
-_POINTERS = 256  # of an array on the device
-_TENSOR = struct.Struct("<19q")  # dim, dtype, layout, and room for 16 sizes
+_POINTERS = 256  # pointers of a device array, at most
+_TENSOR = struct.Struct("<19q")  # dim, dtype, layout, and up to 16 sizes
 
 
 def _tensor(data: bytes) -> NativeTensor:
@@ -174,11 +175,11 @@ def _tensor(data: bytes) -> NativeTensor:
 def _parts(payload: bytes) -> Iterator[tuple[str, bytes]]:
     at = 0
     while at < len(payload):
-        length = int.from_bytes(payload[at + 1 : at + 5], "little")  # after the byte of the kind
+        length = int.from_bytes(payload[at + 1 : at + 5], "little")  # after the byte with the kind
         yield chr(payload[at]), payload[at + 5 : at + 5 + length]
         at += 5 + length
 
 
 def status_of(error: MlusimError) -> int:
-    """Return the status of a call that raised *error*."""
+    """Return the status for a call that raised *error*."""
     return NOT_SUPPORTED if isinstance(error, Unsupported | UsageError) else BAD_PARAM

@@ -1,4 +1,4 @@
-"""A command of the user as a program of mlusim: this process is the simulator of every native program that it starts."""
+"""A user's command as a program of mlusim: this process is the simulator for every native program that the command starts."""
 
 import codecs
 import contextlib
@@ -21,20 +21,18 @@ from mlusim.toolkit.ending import ended_in_order
 from mlusim.toolkit.server.protocol import ProgramSocket, accepted
 from mlusim.toolkit.server.session import ProgramSession
 
-SERVER = "MLUSIM_SERVER"  # tells the driver's library at which name the simulator waits
+SERVER = "MLUSIM_SERVER"  # names the simulator's socket for the driver's library
 TUNABLES = "GLIBC_TUNABLES"
-OWN_PAGES = (
-    "glibc.malloc.mmap_threshold=1024:glibc.malloc.top_pad=0"  # bytes; nothing is kept for what comes later
-)
-REPORTED = "MLUSIM_REPORTED"  # tells the driver's library that what it would say is a finding
+OWN_PAGES = "glibc.malloc.mmap_threshold=1024:glibc.malloc.top_pad=0"  # bytes: each array has its own pages
+REPORTED = "MLUSIM_REPORTED"  # tells the driver's library to keep silent, since mistakes become findings
 PATIENCE = 5.0  # seconds until a program that was asked to end is killed
 
 
 class NativeCommand:
-    """The command *words*; its devices are of *boards*, by name, or of those that the program's toolkit names.
+    """The command *words*; its devices are *boards* (names), or those that the program's toolkit names.
 
-    *options* go to every launch.  With *file* that is started, and called as the first word.  ``fault`` is the first of its
-    kernels.
+    *options* apply to every launch.  If *file* is given, it is executed, with the first word as its name.  ``fault``
+    is the first fault of its kernels.
     """
 
     def __init__(
@@ -50,13 +48,13 @@ class NativeCommand:
         self.fault: Fault | None = None
 
     def run(self) -> int:
-        """Start it and serve it until it ends; its exit status, that of a signal as shells have it.
+        """Start the command and serve it until it ends; return its exit status, for a signal as in shells.
 
-        Raises `UsageError` where it cannot be started.
+        Raises `UsageError` if it cannot be started.
         """
         name = f"mlusim-{secrets.token_hex(16)}"
         with ended_in_order(), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-            listener.bind(f"\0{name}")  # a name without a file: nothing is left of it
+            listener.bind(f"\0{name}")  # an abstract name, which leaves no file
             listener.listen(64)
             printed = [PrintedStream(sys.stdout), PrintedStream(sys.stderr)]
             try:
@@ -85,7 +83,7 @@ class NativeCommand:
     def _started(self, name: str, printed: Sequence["PrintedStream"]) -> "subprocess.Popen[bytes]":
         sys.stdout.flush()
         try:
-            return subprocess.Popen(  # noqa: S603 - what the user typed
+            return subprocess.Popen(  # noqa: S603 - the user's command
                 self._words,
                 executable=self._file,
                 env={**os.environ, **_watching(), SERVER: name},
@@ -112,7 +110,7 @@ class NativeCommand:
                     self._answer(number, poll)
                 elif number in pipes and not pipes[number].pass_on():
                     poll.unregister(number)
-            if ready == [ends]:  # the program is over, and nothing that it wrote waits to be read
+            if ready == [ends]:  # the program has ended, and none of its output is unread
                 return
 
     def _accept(self, listener: socket.socket, poll: select.poll) -> None:
@@ -141,7 +139,7 @@ class NativeCommand:
 
 
 def _watching() -> dict[str, str]:
-    """Return what a program is started with whose mistakes are reported: the C library gives arrays pages of their own, and ours says nothing."""
+    """Return environment variables for a program whose mistakes are reported: they give arrays their own pages, and silence the driver's library."""
     if not hears_of_mistakes():
         return {}
     tunables = os.environ.get(TUNABLES)
@@ -149,9 +147,9 @@ def _watching() -> dict[str, str]:
 
 
 class PrintedStream:
-    """The output of a program to *stream*, a text stream of this process, as it is redirected now.
+    """The program's output to *stream*, a text stream of this process that may be redirected.
 
-    ``target`` is for the new process: the stream's own file, or a pipe that is read here where the stream has no file.
+    ``target`` is passed to the new process: the stream's own file, or, if it has none, a pipe that is read here.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -164,7 +162,7 @@ class PrintedStream:
             os.set_blocking(self.pipe, False)
 
     def pass_on(self) -> bool:
-        """Write what has come through the pipe; whether more may come."""
+        """Write the text that has arrived through the pipe; return whether more may follow."""
         try:
             while got := os.read(self.pipe, 1 << 16):
                 self._stream.write(self._decode(got))
@@ -173,7 +171,7 @@ class PrintedStream:
         return False
 
     def close(self) -> None:
-        """Write what is left, and close the pipe."""
+        """Write the remaining text, and close the pipe."""
         if self.pipe >= 0:
             self.pass_on()
             self._stream.write(self._decode(b"", final=True))
@@ -181,7 +179,7 @@ class PrintedStream:
 
 
 def _end(running: "subprocess.Popen[bytes]") -> None:
-    """Wait for a program that has ended; one that has not is ended."""
+    """Wait for a program that has ended; end one that is still running."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         if running.poll() is None:
             running.terminate()

@@ -1,4 +1,4 @@
-"""The GDRAM of one board as a native program has it: pieces of a map, by address."""
+"""The GDRAM of one board for a native program: pieces of a memory map, by address."""
 
 import ctypes
 import mmap
@@ -19,14 +19,14 @@ from mlusim.memory.pointer import Ptr
 if TYPE_CHECKING:
     from mlusim.machine.device import Device
 
-MOST_POISON = 1 << 30  # bytes: more of one piece is not poisoned, and stays 0 until something is written
-REMEMBERED = 65536  # pieces that were freed
+MOST_POISON = 1 << 30  # bytes: beyond them a piece is not poisoned, and is 0 until it is written
+REMEMBERED = 65536  # freed pieces that are remembered
 PAGE = mmap.PAGESIZE
-MAP_FIXED = 0x10  # on every architecture of Linux that there is Python for
+MAP_FIXED = 0x10  # the same on every architecture for which Python exists on Linux
 
 
 class HostMistake(UsageError):
-    """A mistake of the host of a program; ``rule`` is the finding's."""
+    """A mistake in a program's host code; ``rule`` is the finding's."""
 
     def __init__(self, rule: str, message: str) -> None:
         super().__init__(message)
@@ -35,18 +35,18 @@ class HostMistake(UsageError):
 
 @define(eq=False)
 class Piece:
-    """The memory that one call of ``cnrtMalloc`` gave.  *caller* and *freed* are the addresses of the calls that made and freed it."""
+    """The memory of one call of ``cnrtMalloc``.  *caller* and *freed* are the return addresses of the calls that allocated and freed it."""
 
     tensor: DeviceTensor
     start: int
     stop: int
     caller: int
     freed: int | None = None
-    managed: str = ""  # what it is for, where a library of the program manages it
-    strided: bool = False  # whether a tensor lies there whose elements do not follow one another
-    shared: bool = False  # whether other processes may have it
+    managed: str = ""  # its purpose, if a library of the program manages it
+    strided: bool = False  # whether a tensor in it is not contiguous
+    shared: bool = False  # whether other processes may map it
     ptr: Ptr = field(init=False)
-    mapped: ClassVar[bool] = True  # whether its bytes lie in the map
+    mapped: ClassVar[bool] = True  # whether its bytes are in the map
     _poisoned: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Piece:
         return self.stop - self.start
 
     def poison(self) -> None:
-        """Poison what the host has given no value, once, before anything reads it."""
+        """Poison the bytes that the host has not written, once, before they are first read."""
         if self._poisoned:
             return
         self._poisoned = True
@@ -71,42 +71,42 @@ class Piece:
             at = high
 
     def is_fresh(self, start: int, stop: int) -> bool:
-        """Return whether nothing has been written to bytes [*start*, *stop*), not even poison."""
+        """Return whether bytes [*start*, *stop*) were never written, not even with poison."""
         allocation = self.tensor.allocation
         overlapped = any(low < stop and start < high for low, high in allocation.given)
         return not (self._poisoned or allocation.filled or overlapped)
 
 
 class PrivatePiece(Piece):
-    """Memory that the program does not have: its place in the map is used while bytes are moved."""
+    """Memory outside of the map, whose place in the map is used only during copies."""
 
     mapped = False
 
     def poison(self) -> None:
-        """Do nothing: it was poisoned when it was allocated."""
+        """Do nothing, since it was poisoned when it was allocated."""
 
 
 class LentPiece(PrivatePiece):
-    """Memory of another owner, which is not for ``cnrtFree``."""
+    """Memory of another owner, which ``cnrtFree`` refuses."""
 
     def __attrs_post_init__(self) -> None:
         self.ptr = self.tensor.ptr.cast(uint8)
 
 
 class VariablePiece(LentPiece):
-    """A variable at file scope that lies in the map."""
+    """A variable at file scope in the map."""
 
     mapped = True
 
 
 class SharedPiece(VariablePiece):
-    """Memory of another process, whose pages lie in the map."""
+    """Memory of another process, whose pages are in the map."""
 
 
 class MappedMemory:
-    """The pieces of *device*, which lie in *memory*, a part of *map* from byte *first* on; *where* names a caller."""
+    """The pieces of *device*; they are in *memory*, a part of *map* from byte *first* on; *where* names a caller."""
 
-    shares: ClassVar[bool] = True  # whether other processes may have it
+    shares: ClassVar[bool] = True  # whether other processes may map it
 
     def __init__(
         self, device: "Device", memory: Bytes, mapped: mmap.mmap, first: int, where: Callable[[int], Any]
@@ -121,7 +121,7 @@ class MappedMemory:
         device.advise("free what is not used any more, or name a board with more memory in MLUSIM_BOARD")
 
     def malloc(self, nbytes: int, caller: int, managed: str = "") -> int:
-        """Cut *nbytes* bytes; their address.  *managed* is what they are for, where a library asks that frees them by itself.
+        """Allocate *nbytes* bytes and return their address.  *managed* is their purpose, if a library requests them and frees them itself.
 
         Raises `OutOfMemory`.
         """
@@ -137,11 +137,11 @@ class MappedMemory:
         return start
 
     def _cut(self, nbytes: int, told: Callable[[], str]) -> tuple[DeviceTensor, type[Piece]]:
-        """Return memory for *nbytes* bytes, and the kind of its piece; *told* names it."""
+        """Return memory of *nbytes* bytes, and the class of its piece; *told* returns its name."""
         return self.device.cut(self._memory, nbytes, told), Piece
 
     def describe(self, address: int, managed: str, *, strided: bool = False) -> None:
-        """Name the piece of *address* by the words *managed* from now on; memory of the host, too, which a kernel may be given by mistake."""
+        """Name the piece at *address* by the words *managed* from now on; also memory of the host, which may be passed to a kernel by mistake."""
         piece = self.find(address)
         if piece is not None:
             piece.managed, piece.strided = managed, strided
@@ -152,7 +152,7 @@ class MappedMemory:
             del self._of_host[next(iter(self._of_host))]
 
     def _pieces_name(self, start: int, nbytes: int, caller: int) -> str:
-        """Return the words that tell a piece from others: what a library says of it, or its bytes and the line that asked for it."""
+        """Return a phrase that identifies a piece: a library's words for it, or its size and the line that allocated it."""
         piece = self._pieces.get(start) or self._freed.get(start)
         return (
             piece.managed
@@ -161,7 +161,7 @@ class MappedMemory:
         )
 
     def lend(self, allocation: Allocation, kind: "type[LentPiece]" = LentPiece) -> None:
-        """Let addresses in *allocation*, which is another's, be found; it is not for ``cnrtFree``."""
+        """Make the addresses of *allocation*, which has another owner, known here; ``cnrtFree`` refuses them."""
         start = allocation.address
         if start not in self._pieces:
             nbytes = allocation.raw.size
@@ -170,33 +170,33 @@ class MappedMemory:
             self._pieces[start] = kind(tensor, start, start + nbytes, 0)
 
     def hold_variables(self) -> None:
-        """Let variables at file scope lie in the map from now on."""
+        """Put variables at file scope into the map from now on."""
         self.device.hold_variables_in(self._memory)
         self._variables_kind = VariablePiece
 
     def lend_variable(self, allocation: Allocation) -> None:
-        """Let addresses in a variable at file scope be found."""
+        """Make the addresses of a variable at file scope known here."""
         self.lend(allocation, self._variables_kind)
 
     def has_mapped(self, address: int) -> bool:
-        """Return whether the bytes at *address* lie in the map."""
+        """Return whether the bytes at *address* are in the map."""
         piece = self.find(address)
         return piece is None or piece.mapped
 
     def window(self, address: int, nbytes: int) -> Bytes:
-        """Return the bytes of the map that stand for *address* and on."""
+        """Return *nbytes* bytes of the map from *address* on."""
         first = address - self.device.base
         return self._memory[first : first + nbytes]
 
     def free(self, address: int, caller: int) -> None:
-        """Give a piece back.  Raises `UsageError` where there is no such piece."""
+        """Free a piece.  Raises `UsageError` if there is none at *address*."""
         piece = self._pieces.get(address)
         if piece is None or isinstance(piece, LentPiece):
             raise self.mistaken(
                 address, f"cnrtFree is given {self.told(address)}; free what cnrtMalloc gave, once"
             )
         self._end(piece, caller)
-        if piece.shared:  # others keep it
+        if piece.shared:  # other processes keep it
             return
         low = -(-(piece.start - self.device.base) // PAGE) * PAGE
         high = (piece.stop - self.device.base) // PAGE * PAGE
@@ -213,7 +213,7 @@ class MappedMemory:
         self.device.free(piece.tensor)
 
     def share(self, address: int, call: str) -> Piece:
-        """Return the piece that begins at *address*, which other processes may map from now on.  Raises `UsageError` where no piece begins there."""
+        """Return the piece that begins at *address*, and let other processes map it.  Raises `UsageError` if no piece begins there."""
         self._refuse_sharing()
         piece = self._pieces.get(address)
         if piece is None or isinstance(piece, LentPiece):
@@ -221,7 +221,7 @@ class MappedMemory:
                 address, f"{call} is given {self.told(address)}; give the pointer that cnrtMalloc gave"
             )
         piece.poison()
-        piece.shared = piece.tensor.allocation.filled = True  # who else writes to it is not seen here
+        piece.shared = piece.tensor.allocation.filled = True  # writes of other processes are not seen here
         return piece
 
     def _refuse_sharing(self) -> None:
@@ -229,9 +229,9 @@ class MappedMemory:
             raise UsageError("a program that is not trusted shares no memory with other processes")
 
     def map_file(self, path: str, first: int, nbytes: int, caller: int) -> int:
-        """Let *nbytes* bytes of the file *path* from byte *first* on be memory here, too; their address.
+        """Map *nbytes* bytes of the file *path* from byte *first* on; return their address.
 
-        Raises `UsageError` where the file cannot be mapped, and `OutOfMemory`.
+        Raises `UsageError` if the file cannot be mapped, and `OutOfMemory`.
         """
         self._refuse_sharing()
         owner = path.split("/")[2]
@@ -252,7 +252,7 @@ class MappedMemory:
         return start
 
     def unmap(self, address: int, caller: int) -> int:
-        """Forget memory of another process, and return how many bytes that was.  Raises `UsageError` for an address without such memory."""
+        """Unmap memory of another process, and return its size in bytes.  Raises `UsageError` for an address without such memory."""
         piece = self._pieces.get(address)
         if not isinstance(piece, SharedPiece):
             raise self.mistaken(
@@ -264,7 +264,7 @@ class MappedMemory:
         return piece.nbytes
 
     def _lay(self, address: int, nbytes: int, flags: int, file: int, first: int) -> None:
-        """Put the pages of *file* from byte *first* on in place of those of *address*.  Raises `OSError`."""
+        """Map the pages of *file* from byte *first* on in place of those at *address*.  Raises `OSError`."""
         within = address % PAGE
         at = self._memory.ctypes.data + address - self.device.base - within
         rights = mmap.PROT_READ | mmap.PROT_WRITE
@@ -273,7 +273,7 @@ class MappedMemory:
             raise OSError(code, os.strerror(code))
 
     def find(self, address: int) -> Piece | None:
-        """Return the piece in which *address* lies, or right behind which: pointers to the end are legal."""
+        """Return the piece that contains *address*, or that ends there, since pointers to the end are legal."""
         at = bisect_right(self._starts, address) - 1
         if at < 0:
             return None
@@ -284,7 +284,7 @@ class MappedMemory:
         return piece if address <= piece.stop else None
 
     def span(self, address: int, nbytes: int, what: str) -> Piece:
-        """Return the piece that has *nbytes* bytes at *address*.  Raises `UsageError` with *what* wants them where none has."""
+        """Return the piece that has *nbytes* bytes at *address*.  Raises `UsageError`, which says *what* needs them, if there is none."""
         piece = self.find(address)
         if piece is None or address == piece.stop:
             where = self.told(address)
@@ -299,7 +299,7 @@ class MappedMemory:
         return piece
 
     def told(self, address: int) -> str:
-        """Describe the memory at *address*, in words."""
+        """Describe the memory at *address* as a phrase."""
         piece = self.find(address)
         if piece is not None:
             return f"byte {address - piece.start} of {piece.tensor.allocation.site}"
@@ -314,7 +314,7 @@ class MappedMemory:
         return f"{address:#x}, where no memory of the device is"
 
     def remedy(self, address: int) -> str:
-        """Say what to give in place of the *address* of no memory of the device."""
+        """Return a phrase with the right argument in place of *address*, where the device has no memory."""
         if not self._of_host:
             return "give memory of cnrtMalloc"
         name = self._of_host.get(address, next(reversed(self._of_host.values())))
@@ -325,7 +325,7 @@ class MappedMemory:
         return next((p for p in reversed(self._freed.values()) if p.start <= address < p.stop), None)
 
     def mistaken(self, address: int, message: str) -> HostMistake:
-        """Return the mistake of using *address*, where no memory is, or none any more."""
+        """Return the mistake for the use of *address*, where there is no memory, or no longer any."""
         freed = self.find(address) is None and self._freed_at(address) is not None
         return HostMistake("hostcheck-use-after-free" if freed else "hostcheck-no-memory", message)
 
@@ -334,16 +334,16 @@ class MappedMemory:
         return [piece for piece in self._pieces.values() if not isinstance(piece, LentPiece)]
 
     def every(self) -> list[Piece]:
-        """Return the pieces that there are, and those that were freed, as far as they are remembered."""
+        """Return all pieces, and the remembered freed ones."""
         return [*self.pieces(), *self._freed.values()]
 
     def clear(self, caller: int) -> None:
-        """Free everything that is left."""
+        """Free all remaining pieces."""
         for piece in self.pieces():
             self.free(piece.start, caller)
 
 
-_mmap = ctypes.CDLL(None, use_errno=True).mmap  # Python's own module maps nothing at a place that is given
+_mmap = ctypes.CDLL(None, use_errno=True).mmap  # Python's mmap module cannot map at a given address
 _mmap.restype = ctypes.c_void_p
 _mmap.argtypes = (
     ctypes.c_void_p,
@@ -356,7 +356,7 @@ _mmap.argtypes = (
 
 
 class PrivateMemory(MappedMemory):
-    """The memory of a program that is not trusted: it never has a byte mapped, and each copy passes through the simulator."""
+    """The memory of an untrusted program: none of its bytes are mapped, and each copy is made by the simulator."""
 
     shares = False
 

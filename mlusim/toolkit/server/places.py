@@ -1,4 +1,4 @@
-"""Places in a native program: function, file and line of an address by its debug information, where it has some."""
+"""Places in a native program: the function, file and line of an address from debug information, if there is any."""
 
 import shutil
 import struct
@@ -9,11 +9,11 @@ from typing import NamedTuple
 from mlusim.errors import shown_file
 from mlusim.frontend.bangc import prelude
 
-_HEADERS = frozenset(p.name for p in prelude.DRIVER.glob("cn*.h"))  # with small functions
+_HEADERS = frozenset(p.name for p in prelude.DRIVER.glob("cn*.h"))  # headers with small inline functions
 
 
 class Place(NamedTuple):
-    """A place in a program: what is known of it."""
+    """A place in a program, with the facts that are known."""
 
     function: str | None = None
     file: str | None = None
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 class Places:
-    """The places of the process *pid*; each is looked up once, when it is asked for."""
+    """The places of the process *pid*; each is looked up once, at its first use."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -45,7 +45,7 @@ class Places:
         return place
 
     def lies(self, path: str, first: int) -> None:
-        """Note that the library *path* lies from the address *first* on, for a process whose map cannot be read."""
+        """Set the load address *first* of the library *path*, for a process whose memory map cannot be read."""
         self._library = path, first
 
     def _found(self, address: int) -> Place:
@@ -64,14 +64,14 @@ class Places:
             path = words[4] if len(words) > 4 else ""
             first.setdefault(path, low)  # addresses of a library count from its first mapping
             if low <= address < high and path.startswith("/"):
-                # Less 1: in the call, and not behind it.
+                # Less 1, to be within the call, not after it.
                 offset = address - 1 - (first[path] if _moves(path) else 0)
                 return _place_in(path, offset)
         return Place()
 
 
 def _moves(path: str) -> bool:
-    """Return whether the file is loaded anywhere, as libraries and most programs are."""
+    """Return whether the file is position-independent, as libraries and most programs are."""
     try:
         with Path(path).open("rb") as file:
             head = file.read(18)
@@ -102,7 +102,7 @@ def _place_in(path: str, offset: int) -> Place:
 
 
 def _frame(function: str, where: str, path: str) -> Place:
-    """Return one frame of what is inlined there, the innermost first."""
+    """Return one frame of the functions inlined at the address, the innermost first."""
     file, _, line = where.partition(" ")[0].rpartition(":")
     named = function.partition("(")[0] if function and not function.startswith("?") else None
     located = bool(file) and not file.startswith("?") and line.isdigit() and int(line) > 0

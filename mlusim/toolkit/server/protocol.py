@@ -1,4 +1,4 @@
-"""Requests and answers as they come over the socket, the bytes of a launch's arguments, and attributes of boards; the numbers are those of ``lib/protocol.h`` and ``cnrt.h``."""
+"""The format of requests, replies and launch arguments on the socket, and attributes of boards; the numbers are those of ``lib/protocol.h`` and ``cnrt.h``."""
 
 import functools
 import os
@@ -23,14 +23,14 @@ _CNRT = (prelude.DRIVER / "cnrt.h").read_text(encoding="utf-8")
 OPS: Mapping[str, int] = {name: int(number) for name, number in re.findall(r"\bOP_(\w+) = (\d+)", _PROTOCOL)}
 CODES: Mapping[str, int] = {name: int(number) for name, number in re.findall(r"X\((cnrt\w+), (\d+), ", _CNRT)}
 PACKET = int(re.findall(r"PACKET = (\d+)", _PROTOCOL)[0])  # bytes of the longest packet
-VERSION = re.findall(r"MLUSIM_PROTOCOL \"(\d+)\"", _PROTOCOL)[0]  # of requests and answers
+VERSION = re.findall(r"MLUSIM_PROTOCOL \"(\d+)\"", _PROTOCOL)[0]  # of the protocol
 LONGEST_BOARDS = 4096  # bytes of the names of a program's boards
-_REQUEST = struct.Struct("<IiQ5QQ")  # op, device, caller, five words, bytes that follow
-_ANSWER = struct.Struct("<i5IQ")  # code, bytes of the failed launches and of three texts, value
+_REQUEST = struct.Struct("<IiQ5QQ")  # op, device, caller, five words, length of the payload
+_ANSWER = struct.Struct("<i5IQ")  # code, lengths of the failed launches and of three texts, value
 
 
 class ProgramRequest(NamedTuple):
-    """One call of the program: its number, the device, the address it was called from, five words and bytes."""
+    """One call by the program: its number, the device, the return address, five words and a payload."""
 
     op: int
     device: int
@@ -40,9 +40,9 @@ class ProgramRequest(NamedTuple):
 
 
 class ProgramReply(NamedTuple):
-    """The reply to a program: the value, bytes, the code, and texts for the program's standard output and error.
+    """The reply to a program: the value, a payload, the code, and texts for the program's standard output and error.
 
-    ``failed`` has the threads whose launches without an answer have failed since the last one, with the codes.
+    ``failed`` has the threads whose unanswered launches have failed since the last reply, with the codes.
     """
 
     value: int = 0
@@ -54,7 +54,7 @@ class ProgramReply(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """A program that has connected: its end, its process, what it said, and the file that it sent."""
+    """A program that has connected: its socket, its process, its first message, and the file that it sent."""
 
     end: socket.socket
     pid: int
@@ -63,7 +63,7 @@ class Accepted(NamedTuple):
 
 
 def accepted(listener: socket.socket) -> Accepted | None:
-    """Accept a program of this user; None for what is none: the name is not secret from other users of the machine."""
+    """Accept a connection of this user's program; return None for others, since the socket's name is not secret on this machine."""
     end, _ = listener.accept()
     # The head of struct ucred.
     pid, uid = struct.unpack("ii", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:8])
@@ -75,14 +75,14 @@ def accepted(listener: socket.socket) -> Accepted | None:
 
 
 class ProgramSocket:
-    """The server's end of one program's socket."""
+    """The server's end of a program's socket."""
 
     def __init__(self, end: socket.socket) -> None:
         self.socket = end
-        self._packet, self._at = b"", 0  # what was received last, and where the next request begins there
+        self._packet, self._at = b"", 0  # the last packet, and the offset of the next request in it
 
     def receive(self) -> ProgramRequest | None:
-        """Return the next request; None where the program is gone."""
+        """Return the next request; None if the program has ended."""
         if self._at == len(self._packet):
             try:
                 self._packet, self._at = self.socket.recv(PACKET), 0
@@ -102,7 +102,7 @@ class ProgramSocket:
         return ProgramRequest(op, device, caller, (a, b, c, d, e), payload)
 
     def answer(self, reply: ProgramReply | None) -> None:
-        """Send *reply*, where there is one; a program that is gone is told nothing."""
+        """Send *reply* unless it is None; ignore a program that has ended."""
         if reply is None:
             return
         said = reply.said.encode("utf-8", "backslashreplace")
@@ -117,13 +117,13 @@ class ProgramSocket:
             return
 
 
-# The attributes of a board that a program asks for by name; one row each.
+# The attributes of a board that programs query by name; one row each.
 
 MOST_ATTRIBUTE = (1 << 31) - 1
 BFLOAT16_FROM = 500  # __BANG_ARCH__
 Answer = Callable[[Board], int]
 
-# The name of the run-time, that of the driver behind its prefix, the value.
+# The name in the run-time, the name in the driver without its prefix, the value.
 _BOTH: tuple[tuple[str, str, Answer], ...] = (
     ("cnrtAttrClusterCount", "MAX_CLUSTER_COUNT", lambda b: b.clusters),
     ("cnrtAttrMcorePerCluster", "MAX_CORE_COUNT_PER_CLUSTER", lambda b: b.arch.cores_per_cluster),
@@ -135,7 +135,7 @@ _BOTH: tuple[tuple[str, str, Answer], ...] = (
     ("cnrtAttrComputeCapabilityMinor", "COMPUTE_CAPABILITY_MINOR", lambda b: b.arch.bang_arch // 10 % 10),
     ("cnrtAttrISAVersion", "MLU_ISA_VERSION", lambda b: b.arch.bang_arch),
     ("cnrtAttrIpuClockRate", "CLUSTER_CLOCK_RATE", lambda b: b.clock_mhz * 1000),  # kHz
-    # In kHz; the bus moves its bits twice a cycle, as MLU590-M9DG reports its own.
+    # In kHz; the bus moves bits twice per cycle, as MLU590-M9DG reports its own.
     ("cnrtAttrMemClockRate", "MEMORY_CLOCK_RATE", lambda b: b.bandwidth * 8 // b.memory_bus_bits // 2000),
     ("cnrtAttrGmemBusWidth", "GLOBAL_MEMORY_BUS_WIDTH", lambda b: b.memory_bus_bits),
     ("cnrtAttrMaxL2CacheSize", "MAX_L2_CACHE_SIZE", lambda b: b.l2),
@@ -160,7 +160,7 @@ _BOTH: tuple[tuple[str, str, Answer], ...] = (
         lambda b: int(b.arch.bang_arch >= BFLOAT16_FROM),
     ),
     ("cnrtAttrIsMultipleTensorProcessor", "IS_MULTIPLE_TENSOR_PROCESSOR", lambda _: 1),
-    # What the simulator does not have: error correction, modes, priorities, notifiers between processes.
+    # Features that the simulator lacks: error correction, modes, priorities, notifiers between processes.
     ("cnrtAttrEccEnable", "ECC_ENABLED", lambda _: 0),
     ("cnrtAttrComputeMode", "COMPUTE_MODE", lambda _: 0),
     ("cnrtAttrSupportQueuePriorities", "QUEUE_PRIORITIES_SUPPORTED", lambda _: 0),
@@ -174,14 +174,14 @@ _RATED = ("int4", "int8", "int16", "half", "bfloat16", "float")
 
 
 def _rate(rates: str, dtype: str, board: Board) -> int:
-    """Return what a core of *board* does of *dtype* in a cycle, by the table called *rates*; 0 where no rate is published."""
+    """Return how many elements of *dtype* a core of *board* processes per cycle, from the table *rates*; 0 if no rate is published."""
     return int(getattr(board.arch, rates).get(dtype, 0))
 
 
 ATTRIBUTES: Mapping[str, Answer] = {
     **{name: answer for name, _, answer in _BOTH},
     **{_DRIVER + name: answer for _, name, answer in _BOTH},
-    # Otherwise a program would take all memory that there is for its pool.
+    # Otherwise a program would use all available memory for its pool.
     _DRIVER + "LINEAR_MAPPING_SUPPORTED": lambda _: 0,
     _DRIVER + "LINEAR_RECOMMEND_GRANULARITY": lambda _: 2 << 20,  # inferred
     "mlusimBandwidthMB": lambda b: b.bandwidth // 1_000_000,  # of GDRAM, MB/s
@@ -190,26 +190,27 @@ ATTRIBUTES: Mapping[str, Answer] = {
 }
 
 
-# The bytes of a launch's arguments as what `Device.launch` takes, by the types of the kernel's parameters.
+# Conversion of a launch's argument bytes to arguments of `Device.launch`, by the types of the kernel's
+# parameters.
 
 Reader = Callable[[bytes, int], Any]
 Pointing = Callable[..., Any]
-"""What a device address is: a pointer; raises where no memory is, unless the address is ``inside`` of a structure."""
+"""Converts a device address to a pointer; raises for an address without memory, unless it is ``inside`` of a structure."""
 
 FORMATS: Mapping[tuple[str, int], str] = {
     ("bool", 1): "<?", ("int", 1): "<b", ("int", 2): "<h", ("int", 4): "<i", ("int", 8): "<q", ("uint", 1): "<B",
     ("uint", 2): "<H", ("uint", 4): "<I", ("uint", 8): "<Q", ("float", 2): "<e", ("float", 4): "<f", ("float", 8): "<d",
 }  # fmt: skip
-"""The letters of `struct` for a number, by its kind and size; a bfloat16 has none."""
+"""The `struct` format of a number, by its kind and size; bfloat16 has none."""
 
 
 def reader(kind: t.Type, pointing: Pointing, *, inside: bool = False) -> Reader:
-    """Return the reader of a value of type *kind* from bytes at an offset.  Raises `LaunchError` for a type that no host passes."""
+    """Return a function that reads a value of type *kind* from bytes at an offset.  Raises `LaunchError` for a type that no host passes."""
     if isinstance(kind, t.Pointer):
         unpack = struct.Struct("<Q").unpack_from
         return lambda data, at: pointing(unpack(data, at)[0], inside=inside)
     if isinstance(kind, t.Arithmetic):
-        if kind.name.startswith(("bfloat16", "__bf16")):  # struct has no letter for it
+        if kind.name.startswith(("bfloat16", "__bf16")):  # struct has no format for it
             return lambda data, at: float(np.frombuffer(data, bfloat16, 1, at)[0])
         number = struct.Struct(FORMATS[kind.kind, kind.size]).unpack_from
         return lambda data, at: number(data, at)[0]
@@ -225,7 +226,7 @@ def reader(kind: t.Type, pointing: Pointing, *, inside: bool = False) -> Reader:
 
 
 class ArgumentReader:
-    """The arguments of one kernel: their sizes in bytes, and their values from bytes that follow each other."""
+    """The arguments of one kernel: their total size in bytes, and their values read from consecutive bytes."""
 
     def __init__(self, parameters: Sequence[ir.Local], pointing: Pointing) -> None:
         self.sizes = [p.type.size for p in parameters]
@@ -237,5 +238,5 @@ class ArgumentReader:
         self.nbytes = at
 
     def __call__(self, data: bytes) -> list[Any]:
-        """Return the values.  Raises `LaunchError` where a pointer points nowhere."""
+        """Return the values.  Raises `LaunchError` if a pointer points to no memory."""
         return [read(data, at) for read, at in self._readers]

@@ -1,7 +1,7 @@
-"""Queues and notifiers: the clock of each queue, and which work is in order: what is touched before anything has waited for it.
+"""Queues and notifiers: the clock of each queue, and accesses to memory that are not ordered by a wait.
 
-Work runs here when it is given to a queue; on a card it runs later.  Work of one queue is in order.  Between queues,
-and between a queue and the host, only waits and notifiers put anything in order.
+Work runs here as soon as it is submitted to a queue; on a card it runs later.  Work in one queue is ordered.  Between
+queues, and between a queue and the host, only waits and notifiers order work.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,11 +17,11 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, ByteRuns
 from mlusim.memory.space import GDRAM
 
-HOST = -1  # in place of a queue: what the host does itself
-MOST = 4096  # pieces of work that later work is compared with; if there are more, the oldest are forgotten
-MANY = 4096  # accesses of a launch that are kept apart before they are joined
-Clock = dict[int, int]  # the last piece of work of each queue that is over
-# By allocation of the device; None: memory of the host, by address.
+HOST = -1  # in place of a queue: accesses by the host itself
+MOST = 4096  # pieces of work with which later work is compared; if there are more, the oldest are dropped
+MANY = 4096  # accesses of a launch that are stored before they are merged
+Clock = dict[int, int]  # the last completed piece of work of each queue
+# By allocation of the device; None: the host's memory, by address.
 Bytes = Mapping[Allocation | None, ByteRuns]
 
 
@@ -35,7 +35,7 @@ class Touched:
 
 @frozen(eq=False)
 class QueueWork:
-    """A launch, a copy or a set: *what* it is, the queue, its number there and the address from which it was given."""
+    """A launch, a copy or a set: a phrase *what*, the queue, its number there and the address of the call that submitted it."""
 
     what: str
     queue: int
@@ -45,9 +45,10 @@ class QueueWork:
 
 
 class QueueClash(NamedTuple):
-    """A clash of work that is about to be done with bytes of *first*, which nothing has waited for.
+    """New work that accesses bytes of earlier work, *first*, for which nothing has waited.
 
-    *does* is "reads" or "writes"; *first_wrote* tells whether *first* writes them.  *allocation* is None for memory of the host.
+    *does* is "reads" or "writes"; *first_wrote* is true if *first* writes the bytes.  *allocation* is None for memory
+    of the host.
     """
 
     first: QueueWork
@@ -60,14 +61,14 @@ class QueueClash(NamedTuple):
 
 @define(eq=False)
 class QueueOrder:
-    """The work that the host knows to be over, and what it has given to queues since."""
+    """The work that the host knows to be complete, and the work submitted to queues since."""
 
     _host: Clock = field(factory=dict)
     _queues: dict[int, Clock] = field(factory=dict)
     _works: dict[Any, QueueWork] = field(factory=dict)
 
     def clashes(self, queue: int, touched: Touched) -> Iterator[QueueClash]:
-        """Return the works that *touched*, by work that *queue* is about to be given, is not in order with: the first bytes of each."""
+        """Yield the clashes of work that accesses *touched* in *queue* with earlier work: the first common bytes of each."""
         seen = self._known(queue)
         for work in self._works.values():
             if work.number > seen.get(work.queue, 0):
@@ -76,11 +77,11 @@ class QueueOrder:
                     yield clash
 
     def give(self, what: str, queue: int, caller: int, touched: Touched) -> QueueWork:
-        """Note that work is given to *queue*, and return it."""
+        """Record work that is submitted to *queue*, and return it."""
         clock = self._queues[queue] = self._known(queue)
         clock[queue] = number = clock.get(queue, 0) + 1
         key = queue, caller, _key(touched.reads), _key(touched.writes)
-        # Where this is not in order with something, that was not either, and is reported once.
+        # If this is not ordered with other work, the earlier one was not either, and was reported.
         self._works.pop(key, None)
         self._works[key] = work = QueueWork(what, queue, number, caller, touched)
         if len(self._works) > MOST:
@@ -92,11 +93,11 @@ class QueueOrder:
         return work.number <= self._host.get(work.queue, 0)
 
     def waited(self, queue: int) -> None:
-        """Note that the host has waited for all of *queue*."""
+        """Record that the host has waited for all work in *queue*."""
         self.met(self._queues.get(queue, {}))
 
     def met(self, clock: Clock) -> None:
-        """Note that the host has waited for what a notifier with *clock* was placed behind."""
+        """Record that the host has waited for the work before a notifier with *clock*."""
         _join(self._host, clock)
         over = [key for key, work in self._works.items() if self.over(work)]
         for key in over:
@@ -107,11 +108,11 @@ class QueueOrder:
         return self._known(queue)
 
     def queue_waits(self, queue: int, clock: Clock) -> None:
-        """Let *queue* wait for the work in front of the notifier that has *clock*."""
+        """Let *queue* wait for the work before the notifier with *clock*."""
         self._queues[queue] = _join(self._known(queue), clock)
 
     def unwaited(self) -> list[QueueWork]:
-        """Return the last work of each queue that the host has not waited for."""
+        """Return the last work of each queue for which the host has not waited."""
         return list({work.queue: work for work in self._works.values()}.values())
 
     def _known(self, queue: int) -> Clock:
@@ -119,17 +120,17 @@ class QueueOrder:
 
 
 class TouchedGdram(Observer):
-    """Hears which bytes of GDRAM a launch reads and writes."""
+    """Records the bytes of GDRAM that a launch reads and writes."""
 
     name = "touched"
-    screens = Screened.RACE  # then C keeps all accesses to what is shared
+    screens = Screened.RACE  # C then records all accesses to shared memory
     every_read = True
 
     def __init__(self) -> None:
         self._reads, self._writes = GatheredAccesses(), GatheredAccesses()
 
     def effect(self, effect: Any) -> bool:
-        """Note what is of GDRAM; a step that is done again touches the same."""
+        """Record accesses to GDRAM; a repeated step accesses the same bytes."""
         for gathered, accesses in ((self._reads, effect.reads), (self._writes, effect.writes)):
             for access in accesses:
                 if access.allocation.space is GDRAM:
@@ -137,11 +138,11 @@ class TouchedGdram(Observer):
         return True
 
     def screen_begin(self, launch: Any, _screen: ObservedScreen) -> bool:
-        """Return whether C keeps all that is read: not of memory that no kernel stores to."""
+        """Return whether C records all reads: it does not for memory to which no kernel stores."""
         return all(allocation.writable for allocation in launch.given)
 
     def screened(self, screen: ObservedScreen) -> None:
-        """Take over what C has kept."""
+        """Copy the accesses that C has recorded."""
         for allocation, rows in screen.shared():
             if allocation.space is GDRAM:
                 for gathered, kinds in ((self._reads, (READS, CHANGES)), (self._writes, (CHANGES, WRITES))):
@@ -149,36 +150,36 @@ class TouchedGdram(Observer):
                     gathered.add_runs(allocation, ByteRuns.joined(spans[:, 0], spans[:, 1]))
 
     def repeats(self, _kernel: object) -> bool:
-        """Answer that what is given no memory touches none."""
+        """Return True: a launch without memory arguments accesses nothing."""
         return True
 
     @property
     def touched(self) -> Touched:
-        """Return the bytes that the launch touched."""
+        """Return the bytes that the launch accessed."""
         return Touched(self._reads.joined(), self._writes.joined())
 
 
 @define(eq=False)
 class GatheredAccesses:
-    """Accesses, joined when they have become many."""
+    """Accesses, which are merged when there are many."""
 
     _few: list[Access] = field(factory=list)
     _runs: dict[Allocation | None, ByteRuns] = field(factory=dict)
 
     def add(self, access: Access) -> None:
-        """Note one more access."""
+        """Add one more access."""
         self._few.append(access)
         if len(self._few) > MANY:
             self.joined()
 
     def add_runs(self, allocation: Allocation, runs: ByteRuns) -> None:
-        """Note the bytes *runs* of *allocation*."""
+        """Add the bytes *runs* of *allocation*."""
         held = self._runs.get(allocation)
         if len(runs.lows):
             self._runs[allocation] = runs if held is None else held | runs
 
     def joined(self) -> Bytes:
-        """Return all accesses, joined where they meet."""
+        """Return all accesses, with adjacent ones merged."""
         for allocation, runs in _runs(self._few).items():
             self.add_runs(allocation, runs)
         self._few.clear()
@@ -186,7 +187,7 @@ class GatheredAccesses:
 
 
 def bytes_at(allocation: Allocation | None, low: int, nbytes: int) -> Bytes:
-    """Return *nbytes* bytes of *allocation* from *low* on; where it is None, of the host's memory from the address *low* on."""
+    """Return *nbytes* bytes of *allocation* from *low* on; if it is None, of the host's memory from the address *low* on."""
     return {allocation: ByteRuns(np.array([low], np.int64), np.array([low + nbytes], np.int64))}
 
 
@@ -198,7 +199,7 @@ def _runs(accesses: Iterable[Access]) -> dict[Allocation, ByteRuns]:
 
 
 def _join(clock: Clock, other: Clock) -> Clock:
-    """Let *clock* know what *other* knows, too."""
+    """Raise the entries of *clock* to those of *other*, and return it."""
     for queue, number in other.items():
         clock[queue] = max(number, clock.get(queue, 0))
     return clock
@@ -211,7 +212,7 @@ def _key(touched: Bytes) -> tuple[Any, ...]:
 
 
 def _between(work: QueueWork, touched: Touched) -> QueueClash | None:
-    """Return the first bytes that both touch and at least one of them writes."""
+    """Return the first bytes that both access and at least one of them writes; None if there are none."""
     for firsts, wrote, seconds, does in (
         (work.touched.writes, True, touched.reads, "reads"),
         (work.touched.writes, True, touched.writes, "writes"),
@@ -224,35 +225,36 @@ def _between(work: QueueWork, touched: Touched) -> QueueClash | None:
     return None
 
 
-# Queues and notifiers: the clock of each queue is the predicted time of its launches, worked out when it
-# is asked for.
+# Queues and notifiers: the clock of each queue is the predicted time of its launches, computed when it is
+# requested.
 
-MOST_PENDING = 256  # launches of a queue whose time is not worked out yet
+MOST_PENDING = 256  # launches of a queue whose time is not computed yet
 
 
 @define(eq=False)
 class NativeNotifier:
-    """A notifier: the queue that it was placed in last, and the number of steps in front of it there; None before."""
+    """A notifier: the queue in which it was placed last, and the number of steps before it there; None before the first."""
 
-    timed: bool = True  # whether its time may be asked
-    foreign: bool = False  # whether it is another process's, which says by itself when it is met
+    timed: bool = True  # whether its time may be queried
+    foreign: bool = False  # whether it belongs to another process, which reports when it is reached
     queue: "NativeQueue | None" = None
     step: int = 0
-    clock: dict[int, int] = field(factory=dict)  # the last work of each queue that is over when it is met
+    clock: dict[int, int] = field(factory=dict)  # the last work of each queue before it
 
     @property
     def us(self) -> float:
-        """When it is met."""
+        """The time in us at which it is reached."""
         assert self.queue is not None
         return self.queue.at(self.step)
 
 
 @define(eq=False)
 class NativeQueue:
-    """A queue: what was given to it since the first notifier, each step a launch or a wait for another queue's notifier.
+    """A queue: the steps submitted to it since the first notifier, each a launch or a wait for another queue's notifier.
 
-    ``fault`` is the address from which the kernel was launched that had the first fault; 0 where none had one.  Once a wait has
-    returned that, the queue has ``failed``.  ``refused`` is the code of a launch that was refused, until a wait returns it.
+    ``fault`` is the address of the call that launched the first faulting kernel; 0 without a fault.  Once a wait has
+    returned the fault, the queue has ``failed``.  ``refused`` is the code of a refused launch, until a wait returns
+    it.
     """
 
     number: int
@@ -265,7 +267,7 @@ class NativeQueue:
 
     @property
     def steps(self) -> int:
-        """How many steps were given to it."""
+        """The number of steps submitted to it."""
         return len(self._times) - 1 + len(self._pending)
 
     def forget(self) -> None:
@@ -273,7 +275,7 @@ class NativeQueue:
         self.fault, self.failed, self.refused = 0, False, 0
 
     def add(self, step: "Launch | tuple[NativeQueue, int]") -> None:
-        """Add a launch, or the place of a notifier that is to be waited for."""
+        """Add a launch, or the position of a notifier to wait for."""
         self._pending.append(step)
         if len(self._pending) > MOST_PENDING:
             self.at(self.steps)

@@ -1,4 +1,4 @@
-"""The module that the simulator makes of a record: data, of which nothing runs while it is read."""
+"""The module that the simulator makes from a record, which is data: reading it runs none of it."""
 
 import json
 import re
@@ -32,7 +32,7 @@ class RecordModule:
     symbols: Mapping[str, str]
 
     def __getitem__(self, symbol: str) -> BangKernel:
-        """Return the kernel whose mangled name, or plain one where no other has it, is *symbol*.  Raises `UsageError` where the record has none."""
+        """Return the kernel with the mangled name, or an unambiguous plain name, *symbol*.  Raises `UsageError` if the record has none."""
         mangled = self.symbols.get(symbol)
         if mangled is None:
             functions = self.module.files[0].form.functions
@@ -44,7 +44,7 @@ class RecordModule:
         return self.module.kernel_of_symbol(mangled)
 
     def variable(self, symbol: str) -> DeviceVariable | None:
-        """Return the variable in GDRAM whose mangled name is *symbol*; None where the record's code uses none of it."""
+        """Return the GDRAM variable with the mangled name *symbol*; None if the record's code does not use it."""
         file = self.module.files[0]
         variable = file.form.globals.get(symbol)
         if variable is None:
@@ -52,9 +52,9 @@ class RecordModule:
         return None if variable is None else device_variable(variable, file.home)
 
     def constant(self, symbol: str) -> DeviceVariable | None:
-        """Return the ``__mlu_const__`` variable that the host has as *symbol*; None where the record's code loads none."""
+        """Return the ``__mlu_const__`` variable that is *symbol* on the host; None if the record's code does not load it."""
         file = self.module.files[0]
-        plain = re.sub(r"L(?=\d)", "", symbol, count=1)  # each file has its own, which clang says in the name
+        plain = re.sub(r"L(?=\d)", "", symbol, count=1)  # each file has its own, marked in its name
         names = (symbol, plain, re.sub(r"^_Z\d+", "", plain))
         variable = next(filter(None, map(file.form.globals.get, names)), None)
         if variable is None or variable.space != ir.GDRAM:
@@ -65,9 +65,9 @@ class RecordModule:
 
 
 def constant_at(path: Path, offset: int, modules: Sequence[RecordModule]) -> DeviceVariable:
-    """Return the ``__mlu_const__`` variable that the host has *offset* bytes behind the first of the file *path*.
+    """Return the ``__mlu_const__`` variable at *offset* bytes from the load address of the file *path* on the host.
 
-    Raises `UsageError` where none or more than one of *modules* has it.
+    Raises `UsageError` if none or more than one of *modules* has it.
     """
     name = variable_at(path.read_bytes(), offset)
     constants = [constant for constant in (m.constant(name) for m in modules if name) if constant is not None]
@@ -82,9 +82,9 @@ def constant_at(path: Path, offset: int, modules: Sequence[RecordModule]) -> Dev
 
 
 def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = None) -> RecordModule:
-    """Return the module of a record's bytes after its head, for the architecture *bang_arch* (None: the first that it has).
+    """Parse a record's bytes after its magic, for the architecture *bang_arch* (None: the first in it).
 
-    Of *others*, the program's records, those are joined that define what it only declares.
+    Those of *others*, the program's records, that define functions which it only declares are joined to it.
     Raises `UsageError` for a record that is broken, of another version, or without that architecture.
     """
     path, board, unit = _form(payload, bang_arch)
@@ -102,7 +102,7 @@ def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = N
 
 def _form(payload: bytes, bang_arch: int | None) -> tuple[str, Board, Translated]:
     head, start = _head(payload)
-    # The schema, too: states of one version may have different forms.
+    # Including the schema, since development states of one version may have different forms.
     if head.get("mlusim") != mlusim.__version__ or head.get("schema") != form_data.schema():
         raise UsageError(
             f"the program was compiled with mlusim {head.get('mlusim')!s:.40} and this is {mlusim.__version__}, "

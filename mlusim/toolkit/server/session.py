@@ -1,4 +1,4 @@
-"""One program's session: what each request does, and what is answered."""
+"""The session of one program: it performs each request and returns the reply."""
 
 import contextlib
 import functools
@@ -67,17 +67,17 @@ ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE, NO_SYMBOL = 
         "InvalidSymbol",
     )
 )
-# Smaller numbers are not queues: 0 and 2 are the usual one, waited for or not, 1 is every one.
+# Smaller numbers are not handles: 0 and 2 are the usual queue, waited for or not, 1 is all queues.
 FIRST_HANDLE = 0x100
 EVERY, UNWAITED = 1, 2
-# cnrtFunctionType_t: Block is 1, UnionN the 4 * N cores that it takes.
+# cnrtFunctionType_t: Block is 1, UnionN the number of its cores, 4 * N.
 _KINDS: Mapping[int, Kind] = {1: KINDS[0], **{4 * k.unions: k for k in KINDS if k.unions}}
-NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
+NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # missing in Python 3.11
 TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
 FROM_DEVICE = (False, True, True, False, True)
 MOVED = 2
-"""The answer to a copy or a set that the simulator has done."""
-# Requests whose methods have other names: `queue` and `notifier` find one that is there.
+"""The reply to a copy or a set that the simulator has performed itself."""
+# Requests whose methods have other names, since `queue` and `notifier` look up existing ones.
 _NAMES: Mapping[str, str] = {
     "QUEUE": "make_queue",
     "QUEUE_END": "end_queue",
@@ -86,7 +86,7 @@ _NAMES: Mapping[str, str] = {
     "NOTIFIER_END": "end_notifier",
 }
 GIVEN = OPS["GIVEN"]
-# Requests that leave it as it is what addresses and handles mean.
+# Requests that do not change the meaning of addresses and handles.
 _PLAIN = {
     OPS[name]
     for name in (
@@ -102,12 +102,12 @@ _PLAIN = {
         "QUEUE_WAIT",
     )
 }
-MOST_AGAIN = 64  # launches of each kind whose arguments are kept
-_READER = "mlusim.toolkit.server.record_module"  # by name: a program without kernels needs no front end
+MOST_AGAIN = 64  # launches of each kind whose parsed arguments are cached
+_READER = "mlusim.toolkit.server.record_module"  # by name: only kernels need the front end
 
 
 class DriverRefusal(MlusimError):
-    """A request that the driver refuses with *code*."""
+    """The driver refuses the request with *code*."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -116,7 +116,7 @@ class DriverRefusal(MlusimError):
 
 @frozen
 class NativeKernel:
-    """A kernel of the program: its symbol and its record."""
+    """A kernel of the program: its symbol and the number of its record."""
 
     symbol: str
     record: int
@@ -124,7 +124,7 @@ class NativeKernel:
 
 @frozen(eq=False)
 class LoadedKernel:
-    """A kernel for an architecture, with the reader of its arguments."""
+    """A kernel loaded for an architecture, with the reader of its arguments."""
 
     kernel: Any
     arguments: ArgumentReader
@@ -132,7 +132,7 @@ class LoadedKernel:
 
 @define(eq=False)
 class LaunchedBefore:
-    """A kind of launch that has been made: its queue, its device, the kernel, the grid and the type, and arguments that were read before, by their bytes."""
+    """A kind of launch that was made before: its queue, device, kernel, grid and type, and its parsed arguments, by their bytes."""
 
     queue: NativeQueue
     board: "BoardMemory"
@@ -142,7 +142,7 @@ class LaunchedBefore:
     arguments: dict[bytes, list[Any]] = field(factory=dict)
 
     def keep(self, payload: bytes, arguments: list[Any]) -> None:
-        """Remember the *arguments* that *payload* was read as."""
+        """Cache the *arguments* parsed from *payload*."""
         if len(self.arguments) >= MOST_AGAIN:
             self.arguments.clear()
         self.arguments[payload] = arguments
@@ -150,7 +150,7 @@ class LaunchedBefore:
 
 @define(eq=False)
 class BoardMemory:
-    """A device of the program with its memory and the queue of launches without one."""
+    """A device of the program with its memory and its usual queue."""
 
     device: Device
     memory: MappedMemory
@@ -160,11 +160,12 @@ class BoardMemory:
 class ProgramSession:
     """The devices, kernels, queues and notifiers of the process *pid*, whose memory is the file *memory_fd*.
 
-    *boards* names the board of each device, or is the device, *options* go to every launch; ``fault`` is the first that a kernel had.
+    *boards* has the board's name of each device, or a device; *options* apply to every launch; ``fault`` is the first
+    fault of a kernel.
     """
 
     memory_kind: ClassVar[type[MappedMemory]] = MappedMemory
-    # Whether the device may launch what was launched before and say nothing else.
+    # Whether repeated launches may take a short path that reports nothing else.
     repeats: ClassVar[bool] = True
 
     def __init__(
@@ -182,11 +183,11 @@ class ProgramSession:
             device = board if isinstance(board, Device) else Device(board, base=base)
             first = number * share
             memory = self.memory_kind(device, whole[first : first + share], self._map, first, self.places)
-            if device is not board:  # else its memory is the caller's
+            if device is not board:  # otherwise its memory is the caller's
                 memory.hold_variables()
             self.boards.append(BoardMemory(device, memory))
         self._options = LaunchOptions(**options)
-        begin_memory_cores_first()  # refuses an unknown word before there is a launch
+        begin_memory_cores_first()  # raises for an unknown word before the first launch
         self.fault: Fault | None = None
         self._records: list[bytes] = []
         self._modules: dict[tuple[int, int], Any] = {}  # by record and architecture
@@ -196,32 +197,33 @@ class ProgramSession:
         self._notifiers: dict[int, NativeNotifier] = {}
         self._next = FIRST_HANDLE
         self._closed: ClosedLibrary | None = None
-        self._target: BoardMemory | None = None  # where the kernel runs whose arguments are read
-        self._order = QueueOrder()  # of work that someone watches
-        self._guards: dict[int, QueueWork] = {}  # copies with memory of the host, until they are over
-        # What kernels have written since the host last copied something back, with the calls that launched them.
+        self._target: BoardMemory | None = None  # the device of the kernel whose arguments are being parsed
+        self._order = QueueOrder()  # of work, for observers
+        self._guards: dict[int, QueueWork] = {}  # incomplete copies with memory of the host
+        # Memory that kernels have written since the host last copied something back, with the calls that
+        # launched them.
         self._unseen: dict[Allocation, int] = {}
-        self._unguarded: set[LoadedKernel] = set()  # of which that has been said
-        self._strided: list[str] = []  # the tensors with gaps that the launch points to
-        self._gaps: set[tuple[LoadedKernel, str]] = set()  # of which that has been said
-        self._line = ""  # of Python, from which the next launch comes
-        self._mistaken = False  # whether the host did something wrong
-        self._timed = False  # whether there has been a notifier
+        self._unguarded: set[LoadedKernel] = set()  # kernels for which that was reported
+        self._strided: list[str] = []  # the strided tensors among the arguments of the current launch
+        self._gaps: set[tuple[LoadedKernel, str]] = set()  # parameters for which that was reported
+        self._line = ""  # the Python line of the next launch
+        self._mistaken = False  # whether the host has made a mistake
+        self._timed = False  # whether a notifier was created
         self._before: dict[Any, LaunchedBefore] = {}  # by the words of their requests and the device
-        # What launches without an answer have to say, by thread.
+        # Replies that unanswered launches owe, by thread.
         self._owed: list[tuple[int, ProgramReply]] = []
-        # What serves OP_MALLOC is `malloc`, and so on.
+        # OP_MALLOC is performed by `malloc`, and so on.
         self._methods = {op: getattr(self, _NAMES.get(name, name.lower())) for name, op in OPS.items()}
 
     def close(self) -> None:
-        """Forget the program: its memory is unmapped when no observer has an array of it any more."""
+        """Release the program: its memory is unmapped as soon as no observer has an array of it."""
         self._order = QueueOrder()
         for held in (self._methods, self.boards, self._kernels, self._modules):
             held.clear()
-        gc.collect()  # arrays of the map may be part of circles, which would keep it mapped
+        gc.collect()  # arrays of the map may be part of reference cycles, which would keep it mapped
 
     def handle(self, request: ProgramRequest) -> ProgramReply | None:
-        """Do what *request* asks for; None for a launch that has no answer, whose texts and code come with the next one."""
+        """Perform *request*; return None for an unanswered launch, whose texts and code come with the next reply."""
         if request.op not in _PLAIN:
             self._before.clear()
         reply = self._done(request)
@@ -232,7 +234,7 @@ class ProgramSession:
         return None
 
     def _with_owed(self, reply: ProgramReply) -> ProgramReply:
-        """Return *reply* behind what is owed."""
+        """Return *reply* with the texts and codes of unanswered launches before its own."""
         owed, self._owed = self._owed, []
         failed = (struct.pack("<2Q", thread, r.code) for thread, r in owed if r.code)
         replies = [*(r for _, r in owed), reply]
@@ -255,18 +257,18 @@ class ProgramSession:
         return self._refused(request, CODES["cnrtErrorUnknown"], MlusimError(text))
 
     def _refused(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
-        rule = getattr(error, "rule", None) or "hostcheck-refused"  # a fault that no checker named has None
+        rule = getattr(error, "rule", None) or "hostcheck-refused"  # faults without a finding have none
         self._mistake(request.caller, rule, _sentence(error))
         return self._said(request, code, error)
 
     def _said(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
         called = f" (called at {self.places(request.caller)})" if request.caller else ""
         shown = f"\n{error.shown}" if error.shown else ""
-        printed, error.printed = _lines(error.printed), ()  # shown here
+        printed, error.printed = _lines(error.printed), ()  # printed here
         return ProgramReply(code=code, said=f"error: {_sentence(error)}{called}{shown}\n", printed=printed)
 
     def _mistake(self, caller: int, rule: str, message: str, **more: Any) -> None:
-        """Tell those who watch what the host did wrong, where it called."""
+        """Report a mistake of the host to observers, with the place of the call."""
         self._mistaken = True
         if attendants():
             place = self.places(caller)
@@ -278,7 +280,7 @@ class ProgramSession:
         raise UsageError(f"the program asks for {request.op}, which this version of mlusim does not know")
 
     def board(self, request: ProgramRequest) -> BoardMemory:
-        """Return the device that *request* is for.  Raises `DriverRefusal` where there is none."""
+        """Return the device of *request*.  Raises `DriverRefusal` if it does not exist."""
         if not 0 <= request.device < len(self.boards):
             raise DriverRefusal(
                 NO_DEVICE,
@@ -287,7 +289,7 @@ class ProgramSession:
         return self.boards[request.device]
 
     def memory_at(self, address: int) -> MappedMemory:
-        """Return the memory in whose addresses *address* lies; that of the last device where it lies in none."""
+        """Return the memory that contains *address*; if there is none, that of the last device."""
         return next(
             (b.memory for b in self.boards if b.memory.find(address) is not None), self.boards[-1].memory
         )
@@ -295,12 +297,12 @@ class ProgramSession:
     # -- kernels ---------------------------------------------------------------------------------
 
     def record(self, request: ProgramRequest) -> ProgramReply:
-        """Keep what the compiler embedded in a file of the program."""
+        """Store the record that the compiler embedded in a file of the program."""
         self._records.append(request.payload)
         return ProgramReply(len(self._records) - 1)
 
     def kernel(self, request: ProgramRequest) -> ProgramReply:
-        """Keep the name of a kernel."""
+        """Store the name of a kernel."""
         record, stub = request.words[:2]
         self._kernels[stub] = NativeKernel(request.payload.decode(), record)
         for loaded in [key for key in self._loaded if key[0] == stub]:  # of a library that was unloaded
@@ -308,7 +310,7 @@ class ProgramSession:
         return ProgramReply()
 
     def sizes(self, request: ProgramRequest) -> ProgramReply:
-        """Return the sizes of the parameters of a kernel that is about to be launched in a queue, or that is looked up in a module."""
+        """Return the sizes of the parameters of a kernel, for a launch or a lookup in a module."""
         try:
             loaded = self._loaded_for(request.words[0], self.board(request).device)
         except MlusimError as error:
@@ -320,7 +322,7 @@ class ProgramSession:
         return ProgramReply(prints, sizes)
 
     def _loaded_for(self, stub: int, device: Device) -> LoadedKernel:
-        """Return the kernel of *stub* for the architecture of *device*, loaded when it is first asked for."""
+        """Return the kernel of *stub* for the architecture of *device*; it is loaded at its first use."""
         named = self._kernels.get(stub)
         if named is None:
             raise DriverRefusal(NO_KERNEL, "what is launched is not a kernel of this program")
@@ -344,13 +346,13 @@ class ProgramSession:
         return module
 
     def _files(self, bang_arch: int) -> Iterator[Any]:
-        """Yield the files with kernels of the program, those too of which nothing has been launched yet."""
+        """Yield the program's files with kernels, including those of which nothing was launched yet."""
         for record in range(len(self._records)):
-            with contextlib.suppress(UsageError):  # one that cannot be read is an error where it is launched
+            with contextlib.suppress(UsageError):  # an unreadable one is an error at its launch
                 yield from self._module(record, bang_arch).module.files
 
     def _pointing(self, address: int, *, inside: bool = False) -> Any:
-        """Return the pointer that *address* is; *inside* of a structure, which may be filled in part, one that leads to nothing is let be."""
+        """Return the pointer with the value *address*; *inside* of a structure, which may be incomplete, an invalid one is accepted."""
         if not address:
             return None
         for number, board in enumerate(self.boards):
@@ -385,7 +387,7 @@ class ProgramSession:
         return ProgramReply(allocation.address)
 
     def constant(self, request: ProgramRequest) -> ProgramReply:
-        """Return the address and the bytes of a ``__mlu_const__`` variable, by where the host has it."""
+        """Return the address and the size of a ``__mlu_const__`` variable, by its place on the host."""
         board, path = self.board(request), Path(request.payload.decode())
         bang_arch = board.device.board.arch.bang_arch
         modules = [self._module(record, bang_arch) for record in range(len(self._records))]
@@ -399,7 +401,7 @@ class ProgramSession:
         return ProgramReply(allocation.address, payload=struct.pack("<Q", nbytes))
 
     def launch(self, request: ProgramRequest) -> ProgramReply:
-        """Launch a kernel at once.  A fault and a refusal are errors of the queue, too, which the next wait for it returns."""
+        """Launch a kernel at once.  A fault or a refusal is also an error of the queue, which the next wait returns."""
         try:
             before = self._before.get((request.words[:4], request.device))
             reply = None if before is None else self._launched_again(before, request)
@@ -419,11 +421,11 @@ class ProgramSession:
     given = launch
 
     def settled(self, _: ProgramRequest) -> ProgramReply:
-        """Answer that all that was given before is done."""
+        """Tell the client that all earlier requests have finished."""
         return ProgramReply()
 
     def _launched_again(self, before: LaunchedBefore, request: ProgramRequest) -> ProgramReply | None:
-        """Launch as *before* where nothing watches it and no notifier asks for its time; None where that is made in the usual way."""
+        """Repeat the launch *before* on a short path if nothing observes it and no notifier needs its time; None if the usual path is needed."""
         if before.queue.failed or self._timed or self._line or attendants():
             return None
         arguments = before.arguments.get(request.payload)
@@ -436,7 +438,7 @@ class ProgramSession:
         return None if printed is None else ProgramReply(printed=_lines(printed))
 
     def _arguments_of(self, loaded: LoadedKernel, board: BoardMemory, payload: bytes) -> list[Any]:
-        """Return the arguments of a launch of *loaded* on *board* from their bytes.  Raises `LaunchError` where there are more or fewer."""
+        """Parse the arguments of a launch of *loaded* on *board*.  Raises `LaunchError` if there are more or fewer."""
         if len(payload) != loaded.arguments.nbytes:
             raise LaunchError(
                 f"{loaded.kernel.name} takes {loaded.arguments.nbytes} {plural(loaded.arguments.nbytes, 'byte')} of arguments and is given {len(payload)}; "
@@ -477,7 +479,7 @@ class ProgramSession:
             )
         if may_be_unguarded := self._may_be_unguarded(loaded, kind):
             self._tell_unguarded(loaded, launch)
-        if self._timed or attendants():  # otherwise nothing asks for its time, and the queue would only grow
+        if self._timed or attendants():  # otherwise its time is not needed, and the queue would only grow
             queue.add(launch)
         elif self.repeats and not may_be_unguarded:
             before = LaunchedBefore(queue, board, loaded, dim, kind)
@@ -486,17 +488,17 @@ class ProgramSession:
         return ProgramReply(printed=_lines(launch.printed))
 
     def _started(self, board: BoardMemory, observe: Sequence[Any], *launched: Any) -> Launch:
-        """Launch what *launched* names: a kernel, its grid and kind, and its arguments."""
+        """Launch *launched*: a kernel, its grid and kind, and its arguments."""
         options = evolve(self._options, observe=observe) if observe else self._options
         return board.device.launch_with(options, *launched)
 
     def _told_launch(self, caller: int, line: str) -> str:
-        """Return the place of a launch in the program, and the line of Python that led there."""
+        """Return the place of a launch in the program, and the Python line that led to it."""
         file, _, number = line.rpartition(":")
         return f"{self.places(caller)}" + (f", called at {shown_file(file)}:{number}" if line else "")
 
     def _tell_strided(self, loaded: LoadedKernel) -> None:
-        """Say on standard error that *loaded* is given addresses of tensors whose elements do not follow one another: of each parameter once."""
+        """Warn on standard error that addresses of strided tensors are passed to *loaded*, once for each parameter."""
         for managed in self._strided:
             name = managed.partition(",")[0]
             if (loaded, name) not in self._gaps:
@@ -507,11 +509,11 @@ class ProgramSession:
                 )
 
     def _may_be_unguarded(self, loaded: LoadedKernel, kind: Kind) -> bool:
-        """Return whether memory cores may store what the kernel of *loaded* means IPU cores to store, and that has not been said."""
+        """Return whether memory cores may execute stores that *loaded* intends for IPU cores, and no warning was given."""
         return bool(kind.unions) and loaded not in self._unguarded and loaded.kernel.unguarded
 
     def _tell_unguarded(self, loaded: LoadedKernel, launch: Launch) -> None:
-        """Say once on standard error that memory cores have stored so; checkers say more."""
+        """Warn once on standard error that memory cores have executed such stores; checkers report more."""
         if not hears_of_mistakes() and launch.sums.facts.memory_core_stores:
             self._unguarded.add(loaded)
             order = "first" if begin_memory_cores_first() else "last"
@@ -520,12 +522,12 @@ class ProgramSession:
                 "value a card keeps is not known: `if (__is_mpu()) return;` (coreId == 0x80) is missing\n"
             )
 
-    # -- what is in no order -----------------------------------------------------------------------
+    # -- work that is not ordered ----------------------------------------------------------------------
 
     def _work(
         self, what: str, queue: NativeQueue, request: ProgramRequest, touched: Touched
     ) -> QueueWork | None:
-        """Report earlier work that work for *queue* is not ordered with, and note the work; None where no observer asks."""
+        """Report earlier work with which new work in *queue* is not ordered, and record the new work; None if no observer needs it."""
         if not hears_of_mistakes():
             return None
         for clash in self._order.clashes(queue.number, touched):
@@ -533,7 +535,7 @@ class ProgramSession:
         return self._order.give(what, queue.number, request.caller, touched)
 
     def _watched(self, work: QueueWork | None, handle: int, direction: int) -> bytes:
-        """Return the answer to a copy: its number where a queue's has bytes of the host that it may still use, else as `_pending`."""
+        """Return the payload of the reply to a copy: its number if it may still use memory of the host, else as `_pending`."""
         if work is None or not handle:
             return self._pending()
         if TO_DEVICE[direction] == FROM_DEVICE[direction]:
@@ -543,12 +545,12 @@ class ProgramSession:
         return struct.pack("<Q", self._next)
 
     def _pending(self) -> bytes:
-        """Return the numbers of the watched copies that are not over."""
+        """Return the numbers of the tracked copies that are not complete."""
         self._guards = {number: work for number, work in self._guards.items() if not self._order.over(work)}
         return struct.pack(f"<{len(self._guards)}Q", *self._guards)
 
     def touched(self, request: ProgramRequest) -> ProgramReply:
-        """Report that the host uses its own memory before a copy of a queue is over that reads or writes it."""
+        """Report that the host uses its own memory before a copy in a queue that reads or writes it is complete."""
         number, byte = request.words[:2]
         work = self._guards.pop(number, None)
         if work is not None:
@@ -565,7 +567,7 @@ class ProgramSession:
         return ProgramReply()
 
     def _unordered(self, what: str, clash: QueueClash, request: ProgramRequest) -> None:
-        """Say that *what*, a launch, a copy or a set, uses what is still in use elsewhere."""
+        """Report that *what*, a launch, a copy or a set, accesses memory that other work still uses."""
         first = clash.first
         if clash.allocation is None:
             bytes_ = f"{clash.high - clash.low} {plural(clash.high - clash.low, 'byte')} of the host at {clash.low:#x}"
@@ -587,7 +589,7 @@ class ProgramSession:
         )
 
     def _waits(self, request: ProgramRequest, handle: int) -> int:
-        """Put work that is given no queue after the work of the usual queue; the error of that, which such work returns."""
+        """Order work without a queue after the work of the usual queue; return the error of that queue."""
         if handle:
             return 0
         usual = self.board(request).usual
@@ -597,35 +599,35 @@ class ProgramSession:
     # -- memory ----------------------------------------------------------------------------------
 
     def malloc(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtMalloc``: allocate device memory."""
+        """Perform ``cnrtMalloc``: allocate device memory."""
         managed = request.payload.decode("utf-8", "replace")
         return ProgramReply(self.board(request).memory.malloc(request.words[0], request.caller, managed))
 
     def describe(self, request: ProgramRequest) -> ProgramReply:
-        """Take a library's name for a piece of memory that it manages."""
+        """Record a library's name for a piece of memory that it manages."""
         address, strided = request.words[:2]
         words = request.payload.decode("utf-8", "replace")
         self.memory_at(address).describe(address, words, strided=bool(strided))
         return ProgramReply()
 
     def line(self, request: ProgramRequest) -> ProgramReply:
-        """Take the line of Python that the next launch comes from; answer whether it is of use."""
+        """Record the Python line of the next launch; reply whether such lines are needed."""
         self._line = request.payload.decode("utf-8", "replace")
         return ProgramReply(int(hears_of_mistakes()))
 
     def free(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtFree``: free device memory."""
+        """Perform ``cnrtFree``: free device memory."""
         address = request.words[0]
         memory = self.memory_at(address)
         piece = memory.find(address)
-        # A library that manages memory gives a piece to later work of the same queue alone.
+        # A library that manages memory reuses a piece only for later work in the same queue.
         if piece is not None and piece.start == address and not piece.managed and hears_of_mistakes():
             self._freed_in_use(piece, request)
         memory.free(address, request.caller)
         return ProgramReply()
 
     def _freed_in_use(self, piece: Piece, request: ProgramRequest) -> None:
-        """Report the last work that nothing has waited for and that uses *piece*, which is about to be freed."""
+        """Report the last work without a wait that uses *piece*, which is about to be freed."""
         whole = bytes_at(piece.tensor.allocation, 0, piece.nbytes)
         for clash in [*self._order.clashes(HOST, Touched(writes=whole))][-1:]:
             first, verb = clash.first, "writes" if clash.first_wrote else "reads"
@@ -637,7 +639,7 @@ class ProgramSession:
             )
 
     def copy(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtMemcpy`` and its kin: the program moves the bytes when both sides are right; the answer is 1 where none were at the target yet."""
+        """Perform ``cnrtMemcpy`` and its variants: the program copies the bytes if both sides are valid; the value is 1 if the target was never written."""
         fresh = False
         target, source, nbytes, direction, handle = request.words[:5]
         reads, writes = bytes_at(None, source, nbytes), bytes_at(None, target, nbytes)
@@ -663,7 +665,7 @@ class ProgramSession:
         return ProgramReply(value=int(fresh), code=code, payload=self._watched(work, handle, direction))
 
     def _side(self, address: int, nbytes: int, what: str, target: int, source: int) -> Piece:
-        """Return the piece with the bytes of one side of a copy.  Raises `HostMistake`, with the direction that fits where another is meant."""
+        """Return the piece with the bytes of one side of a copy.  Raises `HostMistake`, with the fitting direction if another one was meant."""
         memory = self.memory_at(address)
         try:
             return memory.span(address, nbytes, what)
@@ -681,7 +683,7 @@ class ProgramSession:
         )
 
     def _fitting(self, target: int, source: int) -> str:
-        """Return which direction fits a copy between two addresses."""
+        """Return the direction of a copy between two addresses."""
         sides = [
             "Dev" if self.memory_at(address).find(address) is not None else "Host"
             for address in (source, target)
@@ -689,7 +691,7 @@ class ProgramSession:
         return f"the direction that fits is cnrtMemcpy{sides[0]}To{sides[1]}"
 
     def set(self, request: ProgramRequest) -> ProgramReply:
-        """Set bytes to one value: ``cnrtMemset`` and its kin."""
+        """Perform ``cnrtMemset`` and its variants: set bytes to one value."""
         address, nbytes, handle = request.words[:3]
         piece = self.memory_at(address).span(address, nbytes, "cnrtMemset writes")
         low = address - piece.start
@@ -700,53 +702,53 @@ class ProgramSession:
         return ProgramReply(code=code, payload=b"" if handle else self._pending())
 
     def where(self, request: ProgramRequest) -> ProgramReply:
-        """Describe the memory at an address, in words."""
+        """Describe the memory at an address as a phrase."""
         address = request.words[0]
         return ProgramReply(payload=self.memory_at(address).told(address).encode())
 
     def kind(self, request: ProgramRequest) -> ProgramReply:
-        """Whose memory an address is: the number of the device, -1 for none."""
+        """Return the number of the device that has memory at an address, -1 for none."""
         numbers = (n for n, b in enumerate(self.boards) if b.memory.find(request.words[0]) is not None)
         return ProgramReply(next(numbers, -1))
 
     def range(self, request: ProgramRequest) -> ProgramReply:
-        """Return where the allocation of an address begins, and its size."""
+        """Return the beginning and the size of the allocation that contains an address."""
         address = request.words[0]
         piece = self.memory_at(address).span(address, 1, "cnMemGetAddressRange asks for")
         return ProgramReply(payload=struct.pack("<QQ", piece.start, piece.nbytes))
 
     def memory(self, request: ProgramRequest) -> ProgramReply:
-        """Free and all bytes of GDRAM."""
+        """Return the free and the total bytes of GDRAM."""
         device = self.board(request).device
         return ProgramReply(payload=struct.pack("<QQ", device.board.gdram - device.used, device.board.gdram))
 
     def reset(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtDeviceReset``: free all memory, and forget the order of queues and the errors of the usual one."""
+        """Perform ``cnrtDeviceReset``: free all memory, and drop the order of queues and the errors of the usual one."""
         self.board(request).memory.clear(request.caller)
         self.board(request).usual.forget()
         self._order, self._guards = QueueOrder(), {}
         return ProgramReply()
 
     def share(self, request: ProgramRequest) -> ProgramReply:
-        """Let other processes map an allocation: ``cnrtAcquireMemHandle``."""
+        """Perform ``cnrtAcquireMemHandle``: let other processes map an allocation."""
         address = request.words[0]
         return ProgramReply(self.memory_at(address).share(address, request.payload.decode()).nbytes)
 
     def map(self, request: ProgramRequest) -> ProgramReply:
-        """Map memory of another process: ``cnrtMapMemHandle``."""
+        """Perform ``cnrtMapMemHandle``: map memory of another process."""
         first, nbytes = request.words[:2]
         memory = self.board(request).memory
         return ProgramReply(memory.map_file(request.payload.decode(), first, nbytes, request.caller))
 
     def unmap(self, request: ProgramRequest) -> ProgramReply:
-        """Forget memory of another process: ``cnrtUnMapMemHandle``."""
+        """Perform ``cnrtUnMapMemHandle``: unmap memory of another process."""
         address = request.words[0]
         return ProgramReply(self.memory_at(address).unmap(address, request.caller))
 
     # -- queues and notifiers --------------------------------------------------------------------
 
     def queue(self, handle: int, request: ProgramRequest) -> NativeQueue:
-        """Return the queue that *handle* names.  Raises `DriverRefusal` where there is none."""
+        """Return the queue with the handle *handle*.  Raises `DriverRefusal` if there is none."""
         if handle in (0, UNWAITED):
             return self.board(request).usual
         queue = self._queues.get(handle)
@@ -757,10 +759,10 @@ class ProgramSession:
         return queue
 
     def _working(self, handle: int, request: ProgramRequest) -> NativeQueue:
-        """Return the queue that *handle* names, for more work.
+        """Return the queue with the handle *handle*, for new work.
 
-        Raises `DriverRefusal` where there is none, and where a wait has told that the queue has failed: a card takes no more work then.
-        What is given no queue is done all the same.
+        Raises `DriverRefusal` if there is none, and if a wait has reported that the queue has failed: a card then
+        accepts no more work. Work without a queue is performed all the same.
         """
         queue = self.queue(handle, request)
         if queue.failed and (handle or request.op == OPS["LAUNCH"]):
@@ -774,7 +776,7 @@ class ProgramSession:
         return queue
 
     def notifier(self, handle: int) -> NativeNotifier:
-        """Return the notifier that *handle* names.  Raises `DriverRefusal` where there is none."""
+        """Return the notifier with the handle *handle*.  Raises `DriverRefusal` if there is none."""
         notifier = self._notifiers.get(handle)
         if notifier is None:
             raise DriverRefusal(
@@ -792,13 +794,13 @@ class ProgramSession:
         return notifier
 
     def make_queue(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtQueueCreate``: make a queue."""
+        """Perform ``cnrtQueueCreate``: make a queue."""
         self._next += 1
         self._queues[self._next] = NativeQueue(self._next, request.caller)
         return ProgramReply(self._next)
 
     def end_queue(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtQueueDestroy``: end a queue; its error, where no wait has returned it."""
+        """Perform ``cnrtQueueDestroy``: end a queue; return its error unless a wait has returned it."""
         queue = self.queue(request.words[0], request)
         code = 0 if queue.failed else self._error_of(queue)
         for work in self._guards.values():
@@ -814,9 +816,9 @@ class ProgramSession:
         return ProgramReply(code=code, payload=self._pending())
 
     def sync(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtQueueSync`` and ``cnrtSyncDevice``: a fault from now on, and once what was refused since the last one.
+        """Perform ``cnrtQueueSync`` and ``cnrtSyncDevice``: return a fault at every call, and a refusal since the last call once.
 
-        With a second word that is not 0 the queue forgets its errors: who asks has told them.
+        If the second word is not 0, the queue's errors are dropped, since the caller has reported them.
         """
         handle, forgets = request.words[:2]
         every = handle == EVERY
@@ -831,13 +833,13 @@ class ProgramSession:
         return ProgramReply(code=next(filter(None, codes), 0), payload=self._pending())
 
     def _error_of(self, queue: NativeQueue) -> int:
-        """Return the code that a wait for *queue* returns; a refusal is forgotten, and a fault is not."""
+        """Return the code for a wait for *queue*; a refusal is returned once, a fault every time."""
         queue.failed = bool(queue.fault)
         code, queue.refused = TRAP if queue.failed else queue.refused, 0
         return code
 
     def make_notifier(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtNotifierCreate``: from now on launches keep what their time follows from, unless no time is asked of it."""
+        """Perform ``cnrtNotifierCreate``: from now on launches record their work for the timing, unless this notifier has none."""
         timed = not request.words[0]
         self._timed |= timed
         self._next += 1
@@ -845,34 +847,34 @@ class ProgramSession:
         return ProgramReply(self._next)
 
     def end_notifier(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtNotifierDestroy``: end a notifier."""
+        """Perform ``cnrtNotifierDestroy``: end a notifier."""
         self.notifier(request.words[0])
         del self._notifiers[request.words[0]]
         return ProgramReply()
 
     def place(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtPlaceNotifier``: it is met when the launches before it are done."""
+        """Perform ``cnrtPlaceNotifier``: the notifier is reached when the launches before it are complete."""
         notifier, queue = self.notifier(request.words[0]), self.queue(request.words[1], request)
         notifier.queue, notifier.step, notifier.clock = queue, queue.steps, self._order.place(queue.number)
         return ProgramReply()
 
     def wait(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtWaitNotifier``: wait for a notifier, which tells that the work before it is over, and not how it went."""
+        """Perform ``cnrtWaitNotifier``: wait for a notifier, which reports that the work before it is complete, but not its errors."""
         self._order.met(self._placed(request.words[0]).clock)
         return ProgramReply(payload=self._pending())
 
     def duration(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtNotifierDuration``: us from one notifier to another."""
+        """Perform ``cnrtNotifierDuration``: return the us from one notifier to another."""
         first, second = (self._placed(handle) for handle in request.words[:2])
         if not (first.timed and second.timed):
             raise UsageError(
                 "no time can be asked of a notifier that was made with CNRT_NOTIFIER_DISABLE_TIMING_ALL; make it without that flag"
             )
-        # The bits of a double in the word of the answer.
+        # The bits of a double in the value of the reply.
         return ProgramReply(struct.unpack("<Q", struct.pack("<d", second.us - first.us))[0])
 
     def queue_waits(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtQueueWaitNotifier``: let a queue wait for a notifier."""
+        """Perform ``cnrtQueueWaitNotifier``: let a queue wait for a notifier."""
         queue, notifier = self.queue(request.words[0], request), self._placed(request.words[1])
         if notifier.queue is not None and notifier.queue is not queue:
             queue.add((notifier.queue, notifier.step))
@@ -882,7 +884,7 @@ class ProgramSession:
     # -- the closed library ----------------------------------------------------------------------
 
     def cnnl(self, request: ProgramRequest) -> ProgramReply:
-        """A call of the closed library, whose stand-in does its work at once; the value is its status."""
+        """Perform a call of the closed library, whose stand-in works at once; the value is its status."""
         if self._closed is None:
             self._closed = ClosedLibrary(self._found)
         try:
@@ -892,14 +894,14 @@ class ProgramSession:
         return ProgramReply(status, stores)
 
     def _found(self, address: int) -> Any:
-        """Return the device pointer that an address is; None where no memory of a device is."""
+        """Return the device pointer with the value *address*; None if no device has memory there."""
         near = self.memory_at(address).find(address)
         return None if near is None else self._pointing(address)
 
     # -- the board -------------------------------------------------------------------------------
 
     def attribute(self, request: ProgramRequest) -> ProgramReply:
-        """Return an attribute of the board, by its name."""
+        """Return the attribute of the board with the given name."""
         name = request.payload.decode()
         answer = ATTRIBUTES.get(name)
         if answer is None:
@@ -912,13 +914,13 @@ class ProgramSession:
         return ProgramReply(payload=self.board(request).device.board.name.encode())
 
     def devices(self, _: ProgramRequest) -> ProgramReply:
-        """How many devices there are."""
+        """Return the number of devices."""
         return ProgramReply(len(self.boards))
 
     # -- the end ---------------------------------------------------------------------------------
 
     def refused(self, request: ProgramRequest) -> ProgramReply:
-        """Say what the library refused by itself; of a launch it is an error of the queue, too."""
+        """Report what the library refused itself; for a launch it is also an error of the queue."""
         launched, handle, code = request.words[:3]
         if launched:
             queue = self._queues.get(handle) or self.board(request).usual
@@ -926,7 +928,7 @@ class ProgramSession:
         return self._refused(request, 0, UsageError(request.payload.decode("utf-8", "replace")))
 
     def end(self, request: ProgramRequest) -> ProgramReply:
-        """The program ends: what it leaves is said."""
+        """End the session, and report what the program leaves behind."""
         for work in self._order.unwaited():
             self._mistake(
                 work.caller,
@@ -937,20 +939,20 @@ class ProgramSession:
         self._never_seen()
         pinned = struct.iter_unpack("<QQ", request.payload)
         self._left("cnrtHostMalloc", pinned)
-        # What a library manages ends with the program.
+        # Memory that a library manages ends with the program.
         pieces = (piece for board in self.boards for piece in board.memory.pieces() if not piece.managed)
         self._left("cnrtMalloc", ((piece.caller, piece.nbytes) for piece in pieces))
         return ProgramReply()
 
     def _never_seen(self) -> None:
-        """Report what kernels have written where the host copies nothing back behind them, and asks for no time either."""
+        """Report results of kernels that the host neither copies back later nor only times."""
         private = {
             piece.tensor.allocation
             for b in self.boards
             for piece in b.memory.every()
             if not (piece.managed or piece.shared)
         }
-        # Not of a program that measures times, or that ends early for what it was told.
+        # Not for a program that measures times, or that ends early after an error.
         done = self._timed or self._mistaken or self.fault is not None
         callers = [] if done else [c for allocation, c in self._unseen.items() if allocation in private]
         for caller in dict.fromkeys(callers):
@@ -962,7 +964,7 @@ class ProgramSession:
             )
 
     def _left(self, call: str, pieces: Iterable[tuple[int, int]]) -> None:
-        """Report memory of *call* that is never freed: the calls and bytes *pieces*."""
+        """Report memory from *call* that is never freed; *pieces* are the callers and sizes."""
         left: dict[int, list[int]] = {}
         for caller, nbytes in pieces:
             left.setdefault(caller, []).append(nbytes)
@@ -981,10 +983,10 @@ def _code_of(error: MlusimError) -> int:
 
 
 def _lines(printed: Sequence[str]) -> str:
-    """Return the lines of ``__bang_printf`` as a terminal shows them."""
+    """Return the lines of ``__bang_printf`` in the form for a terminal."""
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in printed)
 
 
 def _sentence(error: MlusimError) -> str:
-    """Return the sentence of *error*, on one line; of a fault with its place."""
+    """Return the message of *error* on one line; for a fault with its place."""
     return " ".join((str(error) if isinstance(error, Fault) else said(error)).split())

@@ -1,1 +1,1 @@
-"""PyTorch's device ``mlu``: the backend in C++, the package ``torch_mlu``, and what builds extensions for it."""
+"""PyTorch's device ``mlu``: the back end in C++, the package ``torch_mlu``, and the builder of extensions for it."""

@@ -1,6 +1,7 @@
-"""Compiles the device of PyTorch and extensions for it with ``cncc``, with the text of their bindings; what is made is kept in the user's cache.
+"""Compiles PyTorch's device and its extensions with ``cncc``, including generated bindings; the results are cached.
 
-PyTorch's headers take half a minute to read, so they are precompiled, and a file that needs only tensors gets only these.
+PyTorch's headers take half a minute to parse, so that they are precompiled, and a file that needs only tensors
+includes only those.
 """
 
 import contextlib
@@ -34,10 +35,10 @@ from mlusim.toolkit.cncc import main
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.ending import ended_in_order
 
-# The functions of an extension that Python calls: the text of its binding, made from declarations.
+# The binding of an extension's functions to Python, generated from declarations.
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-# `describe` is weak: where no library has it, tensors stay without names.
+# `describe` is weak: if no library defines it, tensors have no names.
 _HEAD = """#include <torch/csrc/Exceptions.h>
 #include <torch/extension.h>
 #include <utility>
@@ -101,7 +102,7 @@ template <class R, class... A> void bind(pybind11::module_ &m, const char *name,
 
 
 def binding_text(declarations: str, functions: Mapping[str, str] | None) -> str:
-    """Return C++ that gives Python *functions*, with their documents, of the text *declarations*; where None, the text does so itself."""
+    """Return C++ that binds *functions* with their docstrings, declared in *declarations*, to Python; None: the text has its own binding."""
     if functions is None:
         return f"#include <torch/extension.h>\n{declarations}\n"
     lines = [
@@ -113,7 +114,7 @@ def binding_text(declarations: str, functions: Mapping[str, str] | None) -> str:
 
 
 def light_text(declarations: str, functions: Mapping[str, str]) -> str:
-    """Return C++ as `binding_text`, for functions of types that the device's library converts: reading pybind11 takes most of a build."""
+    """Return C++ like `binding_text`, for functions whose types the device's library converts: parsing pybind11 takes most of a build."""
     lines = [
         f'mlusim_torch::bound<&{name}>("{name}", {{{", ".join(_quoted(parameter) for parameter in parameters(declarations, name))}}}, {_quoted(text)})'
         for name, text in functions.items()
@@ -123,14 +124,14 @@ def light_text(declarations: str, functions: Mapping[str, str]) -> str:
 
 
 def parameters(declarations: str, function: str) -> list[str]:
-    """Return the names of the parameters of *function*; those that have none are left out."""
+    """Return the names of the parameters of *function*, without unnamed ones."""
     plain = _COMMENT.sub(" ", declarations)
     match = re.search(rf"\b{re.escape(function)}\s*\(", plain)
     if match is None:
         return []
     names = []
     for declaration in _divided(plain[match.end() :]):
-        # Something of a type stands before a name: a lone word is a type.
+        # A name follows its type: a single word is a type.
         word = re.search(
             r"[\w>&*\]]\s*\b([A-Za-z_]\w*)\s*(?:\[\s*\])?$", declaration.partition("=")[0].rstrip()
         )
@@ -140,7 +141,7 @@ def parameters(declarations: str, function: str) -> list[str]:
 
 
 def _divided(text: str) -> list[str]:
-    """Divide *text* at commas, up to the parenthesis that closes it."""
+    """Split *text* at commas, up to the closing parenthesis."""
     depth, parts = 0, [""]
     for letter in text:
         if depth == 0 and letter == ")":
@@ -161,17 +162,17 @@ def _quoted(text: str) -> str:
 HERE = Path(__file__).parent
 DRIVER = HERE.parent / "lib"
 FOLDER = "torch"
-"""Holds what belongs to PyTorch in the cache."""
+"""The folder for PyTorch in the cache."""
 MOST_FOLDERS = 4
-"""States of PyTorch, toolkit and board that are kept, the ones used last: each has some 100 MiB of precompiled headers."""
+"""The cached configurations of PyTorch, toolkit and board, the most recently used ones: each has about 100 MiB of precompiled headers."""
 IN_USE = 3600.0
-"""Seconds after its last use in which no such folder is removed: processes that have begun read it."""
+"""Seconds after its last use in which a configuration is not removed, since running processes may read it."""
 MOST_LIBRARIES = 256
-"""Extensions that are kept, the ones used last."""
+"""The cached extensions, the most recently used ones."""
 LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
-"""PyTorch's own, which are loaded before."""
+"""PyTorch's own libraries, which are loaded before."""
 STREAM = ("-include", "framework/core/MLUStream.h")
-"""Flags for sources that are texts: public ones name the current stream and include nothing for it."""
+"""Flags for sources that are texts: public ones use the current stream without including its header."""
 WRAPPED = tuple(
     f"-Wl,--wrap=__cuda{name}"
     for name in (
@@ -179,34 +180,34 @@ WRAPPED = tuple(
         *("PushCallConfiguration", "PopCallConfiguration"),
     )
 )
-"""Flags of the linker by which launches reach the driver's library, where PyTorch has brought CUDA's run-time with the same names."""
+"""Linker flags that direct launches to the driver's library, since PyTorch brings CUDA's run-time with the same names."""
 CLOSED = ("-Wl,--push-state,--as-needed", "-lcnnl", "-Wl,--pop-state")
-"""The closed library, which torch_mlu brings with it, for extensions that call it."""
+"""Linker flags for the closed library, which comes with torch_mlu, for extensions that call it."""
 LINES = "-gline-tables-only"
-"""The flag by which findings name the line of the C++ that asked for what went wrong."""
+"""The flag by which findings name the C++ line of a mistake."""
 TENSORS, BINDINGS, WHOLE = "tensors", "bindings", "whole"
-_BEFORE: Mapping[str, str] = {BINDINGS: TENSORS}  # what a precompiled header stands on
-_CALLED = re.compile(  # of a binding, or of Python itself
+_BEFORE: Mapping[str, str] = {BINDINGS: TENSORS}  # the precompiled header that another one includes
+_CALLED = re.compile(  # in a binding, or in the Python API
     r"\b(?:py|pybind11)::|\bPYBIND11_MODULE|\bTORCH_LIBRARY|\bTHP[A-Z]\w*|\bPy(?:_|[A-Z])\w*"
 )
 _MORE = re.compile(
     r"\btorch::(?:nn|optim|jit|data|serialize|autograd|python|cuda|distributed|load|save|manual_seed)\b"
     r"|#\s*include\s*<torch/(?!extension\.h|torch\.h|types\.h|all\.h|script\.h>)"
 )
-# Flags that a precompiled header has to be made with.
+# Flags that a precompiled header must be compiled with, too.
 _FORMED = ("-std=", "--std", "-f", "-m", "--bang-mlu-arch=", "--bang-arch=")
-_LEVEL = re.compile(r"-O\w*")  # a precompiled header is for one, and more than -O1 is not worth another
-_Share = tuple[list[str | Exception], list[str], str]  # results, commands, what compilers said
+_LEVEL = re.compile(r"-O\w*")  # a header is for one level; more than -O1 is not worth another
+_Share = tuple[list[str | Exception], list[str], str]  # results, commands, compilers' output
 _ERROR = re.compile(r"error:|undefined reference|multiple definition|cannot find|unable to find")
 
 
 class TorchBuildError(UsageError):
-    """Sources that do not compile; ``shown`` is what the compiler says."""
+    """The sources do not compile; ``shown`` is the compiler's output."""
 
 
 @frozen
 class TorchPlace:
-    """A PyTorch: its version, its headers, and those of its Python; *home* is the toolkit folder that it is compiled with."""
+    """A PyTorch installation: its version, its headers, and Python's; *home* is the toolkit folder for its extensions."""
 
     home: str
     version: str
@@ -216,14 +217,14 @@ class TorchPlace:
 
     @property
     def board(self) -> str:
-        """The board of the toolkit, which sizes of memories in headers follow from."""
+        """The board of the toolkit, which determines the sizes of memories in headers."""
         return find_board(
             (Path(self.home) / "lib64" / "mlusim.conf").read_text(encoding="utf-8").split("\n")[1]
         ).name
 
     @functools.cached_property
     def key(self) -> str:
-        """Return a digest that tells one state of PyTorch, compiler and board from another."""
+        """Return a digest of PyTorch, the compiler, the headers and the board."""
         clang = host_compiler()
         ours = cache.stamp_of([*HERE.glob("*.h"), *(HERE / "include").rglob("*.h")])
         identity = repr((self.version, self.include, self.python, self.stamp, clang, self.board))
@@ -236,10 +237,10 @@ class TorchPlace:
 
 @frozen
 class ExtensionSources:
-    """The sources of an extension *name*: files, folders of headers, words for the compilers and the linker.
+    """The sources of an extension *name*: files, folders of headers, arguments of the compilers and the linker.
 
-    *functions* are those that Python calls, with their documents, where they are declared in the text *cpp*; *output* is where
-    it goes, "" for the cache.
+    *functions* are called by Python and have docstrings; they are declared in the text *cpp*; *output* is the
+    target, "" for the cache.
     """
 
     name: str
@@ -255,7 +256,7 @@ class ExtensionSources:
 
 
 def torch_package() -> Path:
-    """Find the folder of this Python's PyTorch.  Raises `UsageError` where there is none."""
+    """Return the folder of this Python's PyTorch.  Raises `UsageError` if it is not installed."""
     spec = importlib.util.find_spec("torch")
     if spec is None or not spec.origin:
         raise UsageError(
@@ -265,7 +266,7 @@ def torch_package() -> Path:
 
 
 def installed(home: str) -> TorchPlace:
-    """Find the PyTorch of this Python, for the toolkit folder *home*.  Raises `UsageError` where there is none."""
+    """Return this Python's PyTorch installation, for the toolkit folder *home*.  Raises `UsageError` if it is not installed."""
     base = torch_package()
     version = re.search(r"__version__ = '([^']+)'", (base / "version.py").read_text(encoding="utf-8"))
     folders = (str(base / "include"), str(base / "include" / "torch" / "csrc" / "api" / "include"))
@@ -274,16 +275,16 @@ def installed(home: str) -> TorchPlace:
 
 
 def header_for(text: str, *, binds: bool = False) -> str:
-    """Choose the precompiled header for the source *text*; *binds* says that Python calls it."""
+    """Return the precompiled header for the source *text*; *binds* is true if Python calls it."""
     if _MORE.search(text):
         return WHOLE
     return BINDINGS if binds or _CALLED.search(text) else TENSORS
 
 
 class TorchBuilder:
-    """Builds for the PyTorch at *place*; ``commands`` are those that were run, ``said`` is what the compiler warned of.
+    """Builds for the PyTorch at *place*; ``commands`` are the executed commands, ``said`` is the compiler's warnings.
 
-    With *room* everything that it makes lies there, and the cache, which has the headers, is not written.
+    With *room* all results are written there, and the cache, which has the headers, is not changed.
     """
 
     def __init__(self, place: TorchPlace, room: Path | None = None) -> None:
@@ -317,15 +318,15 @@ class TorchBuilder:
         return str(target)
 
     def prepare(self, text: str) -> None:
-        """Precompile the headers that a source *text*, and what Python calls of it, are compiled with.  Raises `TorchBuildError`."""
+        """Precompile the headers for a source *text* and its binding.  Raises `TorchBuildError`."""
         with self._alone():
             for kind in {header_for(text), BINDINGS}:
                 self._precompiled(kind, [])
 
     def extension(self, sources: ExtensionSources) -> str:
-        """Return the library of an extension.  Raises `TorchBuildError`, with the compiler's own words in ``shown``."""
+        """Build an extension and return its library.  Raises `TorchBuildError`, with the compiler's output in ``shown``."""
         with self._alone():
-            pass  # the toolkit is there
+            pass  # to make sure that the toolkit is there
         files = [self._file(sources.name, number, text) for number, text in enumerate(sources.bang)]
         inline = evolve(sources, bang_flags=(*STREAM, *sources.bang_flags))
         own_name = bool(sources.output) or sources.functions is None or "TORCH_EXTENSION_NAME" in sources.cpp
@@ -352,7 +353,7 @@ class TorchBuilder:
     # -- files -----------------------------------------------------------------------------------
 
     def _file(self, name: str, number: int, text: str, ending: str = ".mlu") -> str:
-        """Return a file with *text*, always the same for the same text, so that findings have a place to show."""
+        """Return a file with *text*, the same for the same text, so that findings can show its lines."""
         word = re.sub(r"\W+", "_", name) or "extension"
         path = self.folder / "sources" / cache.key_of(text)[:12] / f"{word}{number or ''}{ending}"
         if not self._kept(path):
@@ -372,7 +373,7 @@ class TorchBuilder:
         return self._compiled(path, sources, named, sources.cpp)
 
     def _light(self, sources: ExtensionSources, named: str) -> str:
-        """Return the object of a binding without pybind11; "" where the functions need that, which is noted."""
+        """Return the object of a binding without pybind11; "" if the functions need pybind11, which is remembered."""
         if not sources.functions or sources.output or header_for(sources.cpp) != TENSORS:
             return ""
         path = self._file("binding", 0, light_text(sources.cpp, sources.functions), ".cpp")
@@ -387,9 +388,9 @@ class TorchBuilder:
             return ""
 
     def _all(self, calls: Sequence[Callable[[], str]]) -> list[str]:
-        """Return what *calls* return, which run compilers: each further processor makes its share in a child process.
+        """Return the results of *calls*, which run compilers; child processes on other processors do a share each.
 
-        Raises as the first that fails.
+        Raises the exception of the first call that fails.
         """
         count = min(os.cpu_count() or 1, len(calls)) if hasattr(os, "fork") else 1
         shares = [functools.partial(self._share, calls[number::count]) for number in range(count)]
@@ -406,7 +407,7 @@ class TorchBuilder:
         return [str(result) for result in results]
 
     def _share(self, calls: Sequence[Callable[[], str]]) -> _Share:
-        """Return what each of *calls* returns or raises, with the commands that they ran and what the compilers said."""
+        """Return the result or exception of each of *calls*, with the commands that they ran and the compilers' output."""
         commands, said = len(self.commands), len(self.said)
         results = list[str | Exception]()
         for call in calls:
@@ -421,8 +422,8 @@ class TorchBuilder:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other processes from building for the same PyTorch in the block, which may stand in another such block."""
-        if self._is_alone:  # a second lock of the same file would wait for the first
+        """Keep other processes from building for the same PyTorch during the block; such blocks may be nested."""
+        if self._is_alone:  # a second lock on the same file would wait for the first
             yield
             return
         make_own_folder(self.folder)
@@ -439,7 +440,7 @@ class TorchBuilder:
                 self._is_alone = False
 
     def _take_toolkit(self) -> None:
-        """Copy what files are compiled with: toolkit folders come and go, and a precompiled header names the one it read."""
+        """Copy the files needed for compilation: toolkit folders come and go, and a precompiled header names the one that it was made from."""
         home = Path(self.place.home)
         lib = home / "lib64"
         for path in (*self.place.headers(), lib / "mlusim.conf", lib / "libcnrt.so", lib / "libcnnl.so"):
@@ -450,7 +451,7 @@ class TorchBuilder:
     # -- the compiler ----------------------------------------------------------------------------
 
     def _words(self, kind: str, flags: Sequence[str]) -> list[str]:
-        """Return the words that every file is compiled with, and those of *flags* that a precompiled header has to know."""
+        """Return the arguments for every file, and those of *flags* that also affect a precompiled header."""
         formed = [flag for flag in flags if flag.startswith(_FORMED)]
         levels = [flag for flag in flags if _LEVEL.fullmatch(flag)]
         level = "-O0" if levels and levels[-1] == "-O0" else "-O1"
@@ -475,7 +476,7 @@ class TorchBuilder:
         return target
 
     def _object(self, path: str, kind: str, flags: Sequence[str]) -> str:
-        """Return the object of a file, compiled where it, or what it includes, has changed."""
+        """Return the object of a file; compile it if the file or its includes have changed."""
         words = self._words(kind, flags)
         content = Path(path).read_bytes()
         bang = Path(path).suffix in (".mlu", ".mluh")
@@ -509,7 +510,7 @@ class TorchBuilder:
         self._make(["-shared", *objects, *WRAPPED, *libraries, *CLOSED, *flags], target)
 
     def _make(self, words: Sequence[str], target: Path) -> None:
-        """Make *target* with ``cncc``; it is put in its place whole.  Raises `TorchBuildError`."""
+        """Make *target* with ``cncc``; it is replaced in one step.  Raises `TorchBuildError`."""
         make_own_folder(target.parent)
         said = io.StringIO()
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".making-")
@@ -530,7 +531,7 @@ class TorchBuilder:
 
 
 class _Child:
-    """A child process that calls *share*; where it ends without a result, this process does."""
+    """A child process that calls *share*; without a result of the child, this process calls it."""
 
     def __init__(self, share: Callable[[], _Share]) -> None:
         self._share = share
@@ -540,7 +541,7 @@ class _Child:
         """Begin."""
         self._file = tempfile.TemporaryFile()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # the child runs nothing of other threads
+            warnings.simplefilter("ignore", DeprecationWarning)  # the child runs no code of other threads
             self._number = os.fork()
         if self._number == 0:
             try:
@@ -552,18 +553,18 @@ class _Child:
         return self
 
     def result(self) -> _Share:
-        """Wait for the end; return what it made."""
+        """Wait for the end of the child; return its result."""
         os.waitpid(self._number, 0)
         self._running = False
         self._file.seek(0)
         try:
-            share: _Share = pickle.load(self._file)  # noqa: S301 - its own
+            share: _Share = pickle.load(self._file)  # noqa: S301 - written by our own child
         except EOFError:
             share = self._share()
         return share
 
     def __exit__(self, *_: object) -> None:
-        """End it where its result is not wanted any more."""
+        """End the child if its result is no longer needed."""
         if self._running:
             os.kill(self._number, signal.SIGTERM)
             os.waitpid(self._number, 0)
@@ -580,19 +581,19 @@ def _folder(key: str) -> tuple[Path, Path]:
         with contextlib.suppress(OSError):
             folder = base / FOLDER / key
             make_own_folder(folder)
-            os.utime(folder)  # used now: the oldest go first
+            os.utime(folder)  # used now: the least recently used ones are removed
             folders = sorted(((old.stat().st_mtime, old) for old in folder.parent.iterdir()), reverse=True)
             for used, old in folders[MOST_FOLDERS:]:
                 if time.time() - used > IN_USE:
                     shutil.rmtree(old, ignore_errors=True)
             return folder, base
-    # Nothing can be kept: it has to outlive this process.
+    # There is no cache: it has to outlive this process.
     room = Path(tempfile.mkdtemp(prefix="mlusim-torch-"))
     return room, room
 
 
 def _lent(key: str, room: Path) -> tuple[Path, Path]:
-    """Make a folder in *room* that links to the cache's headers and toolkit, which take long to make."""
+    """Make a folder in *room* with links to the cache's headers and toolkit, which take long to make."""
     folder, base = room / FOLDER, user_cache()
     make_own_folder(folder)
     for name in ("headers", "toolkit"):
@@ -602,14 +603,14 @@ def _lent(key: str, room: Path) -> tuple[Path, Path]:
 
 
 def _first_error(text: str) -> str:
-    """Return the first error of a compiler's words, as a sentence."""
+    """Return the first error in a compiler's output, as a sentence."""
     lines = [line for line in text.splitlines() if _ERROR.search(line)]
-    lines.sort(key=lambda line: "linker command failed" in line)  # of which the linker has said why
+    lines.sort(key=lambda line: "linker command failed" in line)  # the linker has given the reason before
     return lines[0].strip() if lines else (text.strip().splitlines() or ["the compiler says nothing"])[-1]
 
 
 def serve(text: str) -> str:
-    """Do what the request *text* (JSON) asks for; the answer, with the path, or an error and what the compiler said."""
+    """Perform the request *text* (JSON); return the reply with the path, or with an error and the compiler's output."""
     asked = json.loads(text)
     place = TorchPlace(
         asked["home"], asked["version"], tuple(asked["include"]), asked["python"], asked["stamp"]

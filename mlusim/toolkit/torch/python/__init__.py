@@ -1,1 +1,1 @@
-"""The folder that programs have on their path: the toolkit has a copy."""
+"""The folder for programs' Python path, of which the toolkit has a copy."""

@@ -1,4 +1,4 @@
-"""PyTorch's device ``mlu``, simulated by mlusim: ``import torch_mlu``, and tensors have ``.mlu()``."""
+"""PyTorch's device ``mlu``, simulated by mlusim: after ``import torch_mlu`` tensors have ``.mlu()``."""
 
 import os
 
@@ -7,14 +7,14 @@ from torch_mlu import _place
 torch = _place.torch()
 _C = _place.backend()
 
-from torch_mlu import backends, distributed, elsewhere, mlu  # noqa: E402 - they use what was loaded
+from torch_mlu import backends, distributed, elsewhere, mlu  # noqa: E402 - they use the loaded device
 
 __version__ = mlu.__version__
 __all__ = ["get_version", "mlu"]
 
 
 def get_version() -> str:
-    """Return the version of the vendor's package whose names these are."""
+    """Return the version of the vendor's package with these names."""
     return __version__
 
 

@@ -19,9 +19,9 @@ BUILT = "MLUSIM_TORCH_DEVICE"
 
 
 def torch() -> ModuleType:
-    """PyTorch.  Raises `ImportError` where it is missing or too old."""
+    """Import and return PyTorch.  Raises `ImportError` if it is missing or too old."""
     try:
-        import torch as module  # noqa: PLC0415 - its absence is told
+        import torch as module  # noqa: PLC0415 - its absence is reported
     except ImportError as error:
         message = f"torch_mlu needs PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, which cannot be imported ({error}); install it with `{sys.executable} -m pip install torch`"
         raise ImportError(message) from None
@@ -31,7 +31,7 @@ def torch() -> ModuleType:
         raise ImportError(message)
     if not getattr(
         module, "compiled_with_cxx11_abi", lambda: True
-    )():  # the driver's library has the other strings
+    )():  # the driver's library has the other texts
         message = f"torch_mlu needs a PyTorch with C++11's ABI, which this build of {module.__version__} is without; install 2.7 or newer with `{sys.executable} -m pip install -U torch`"
         raise ImportError(message)
     return module
@@ -39,13 +39,13 @@ def torch() -> ModuleType:
 
 @functools.cache
 def home() -> Path:
-    """Return the toolkit folder: the one that this package lies in, the one of ``NEUWARE_HOME``, or that of mlusim's cache."""
+    """Return the toolkit folder: the one that contains this package, the one in ``NEUWARE_HOME``, or that of mlusim's cache."""
     named = os.environ.get("NEUWARE_HOME")
     for folder in (Path(__file__).resolve().parents[2], *([Path(named)] if named else [])):
         if (folder / "lib64" / "mlusim.conf").exists():
             return folder
     try:
-        from mlusim.toolkit.built import toolkit_folder  # noqa: PLC0415 - only where there is no folder
+        from mlusim.toolkit.built import toolkit_folder  # noqa: PLC0415 - only without a toolkit folder
     except ImportError:
         message = "torch_mlu finds no toolkit folder of mlusim; make one with `mlusim toolkit DIR`, and name it in NEUWARE_HOME"
         raise ImportError(message) from None
@@ -59,7 +59,7 @@ def include_paths() -> list[str]:
 
 
 def asked(**more: object) -> dict[str, Any]:
-    """Ask mlusim's compiler.  Raises `RuntimeError` with a sentence where it fails."""
+    """Send a request to mlusim's builder and return its reply.  Raises `RuntimeError`, with a sentence, if it fails."""
     base = Path(str(torch().__file__)).parent
     request = {
         "home": str(home()),
@@ -90,7 +90,7 @@ def asked(**more: object) -> dict[str, Any]:
 
 
 def backend() -> ModuleType:
-    """Return the compiled device, which is made where there is none, or that of the file that ``MLUSIM_TORCH_DEVICE`` names."""
+    """Return the compiled device; build it if there is none, or load the file in ``MLUSIM_TORCH_DEVICE``."""
     named = os.environ.get(BUILT)
     answer = {"path": named} if named else asked()
     if "error" in answer:
@@ -105,16 +105,16 @@ def backend() -> ModuleType:
 
 
 def extension(path: str) -> ModuleType:
-    """Return the module of the extension that the builder made as the file *path*, ``NAME-STAMP.so``.  Raises `ImportError`.
+    """Return the extension module in the file *path*, ``NAME-STAMP.so``, made by the builder.  Raises `ImportError`.
 
-    pybind11 gives a module that it has already made again under the same full name; with the stamp, names are one for each content.
+    pybind11 reuses a module with the same full name; with the stamp, each content has its own name.
     """
     name, _, stamp = Path(path).stem.rpartition("-")
     return loaded(f"torch_mlu_extension_{stamp}.{name}", path)
 
 
 def loaded(name: str, path: str) -> ModuleType:
-    """Return the extension module *name* of the file *path*.  Raises `ImportError`."""
+    """Import the extension module *name* from the file *path*.  Raises `ImportError`."""
     loader = importlib.machinery.ExtensionFileLoader(name, path)
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None

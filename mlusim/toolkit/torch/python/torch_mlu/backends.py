@@ -1,6 +1,6 @@
-"""``torch.backends.mlu`` and ``torch.backends.cnnl``: switches of the closed library, which change nothing here.
+"""``torch.backends.mlu`` and ``torch.backends.cnnl``: switches of the closed library, which have no effect here.
 
-The CPU computes in the types that tensors have, so that there is no TF32 to allow.
+The CPU computes in the types of the tensors, so that there is no TF32 to allow.
 """
 
 import contextlib
@@ -13,26 +13,26 @@ from torch_mlu.mlu.device import current_device, device_count, index_of
 
 
 class _Switches(ModuleType):
-    """A module of switches that keep what they are set to."""
+    """A module of switches that store their values."""
 
     def __init__(self, name: str, **switches: object) -> None:
         super().__init__(name, __doc__)
-        self.__dict__.update(switches)  # plain attributes, since scripts set them without a word to us
+        self.__dict__.update(switches)  # plain attributes, since scripts set them directly
         self._names = tuple(switches)
 
     def is_available(self) -> bool:
-        """Return whether there is such a library: its stand-in."""
+        """Return whether the library exists: its stand-in does."""
         return True
 
     def set_flags(self, **switches: object) -> dict[str, object]:
-        """Set switches by name, with or without an underscore in front; return what they were."""
-        # PyTorch's own backends name theirs with an underscore in front here, and without one as attributes
+        """Set switches by name, with or without a leading underscore; return the earlier values."""
+        # PyTorch's own backends accept names with an underscore here, and without one as attributes
         wanted = {name.removeprefix("_"): value for name, value in switches.items() if value is not None}
         unknown = sorted({*wanted} - {*self._names})
         if unknown:
             message = f"{self.__name__} has no switch {unknown[0]}; it has {', '.join(self._names)}"
             raise AttributeError(message)
-        # none is set where one is unknown: a script may catch the error and go on
+        # if one is unknown none is set: a script may catch the error and continue
         before = {name: getattr(self, name) for name in wanted}
         self.__dict__.update(wanted)
         return before
@@ -48,7 +48,7 @@ class _Switches(ModuleType):
 
 
 class _PlanCache:
-    """The plans of Fourier transforms that one device keeps: none, for the CPU computes them; the limit is kept as it is set."""
+    """The cache of Fourier transform plans of one device: empty, since the CPU computes them; the limit is stored."""
 
     size = 0
 
@@ -65,14 +65,14 @@ class _PlanCache:
         super().__setattr__(name, value)
 
     def clear(self) -> None:
-        """Do nothing: nothing is kept."""
+        """Do nothing, since nothing is cached."""
 
 
 class _PlanCaches:
-    """A cache for each device; without an index that of the current one."""
+    """A cache for each device; without an index, that of the current one."""
 
     def __init__(self) -> None:
-        # past __setattr__, which would ask for the cache of the current device
+        # past __setattr__, which would access the cache of the current device
         self.__dict__["_all"] = {}
 
     def __getitem__(self, device: object) -> _PlanCache:
@@ -110,7 +110,7 @@ mlufusion = _Switches("torch.backends.mlufusion", enabled=False)
 
 
 def register() -> None:
-    """Make the switches modules of ``torch.backends``."""
+    """Register the switches as modules of ``torch.backends``."""
     for module in (mlu, cnnl, mlufusion):
         sys.modules[module.__name__] = module
         setattr(torch.backends, module.__name__.rpartition(".")[2], module)

@@ -1,6 +1,6 @@
 """The process group ``cncl`` of ``torch.distributed``: gloo on copies of the tensors in the CPU's memory.
 
-Each process has a simulator and simulated cards of its own, so that collectives between them pass through the host.
+Each process has its own simulator and simulated cards, so that collectives between processes pass through the host.
 """
 
 import datetime as dt
@@ -14,8 +14,8 @@ Tensors = Any
 """A tensor, or lists of tensors of any depth."""
 
 
-class _Copied(dist._Work):  # noqa: SLF001 - what collectives return
-    """A collective that is over, with its results where the caller wants them."""
+class _Copied(dist._Work):  # noqa: SLF001 - the class that collectives return
+    """A completed collective, whose results are in the caller's tensors."""
 
     def __init__(self, results: object) -> None:
         super().__init__()
@@ -25,11 +25,11 @@ class _Copied(dist._Work):  # noqa: SLF001 - what collectives return
         self._future = future
 
     def wait(self, timeout: object = None) -> bool:  # noqa: ARG002 - it is over
-        """Return True: it is over."""
+        """Return True, since the collective is complete."""
         return True
 
     def is_completed(self) -> bool:
-        """Return True: it is over."""
+        """Return True, since the collective is complete."""
         return True
 
     def get_future(self) -> "torch.futures.Future[Any]":
@@ -42,14 +42,14 @@ class _Copied(dist._Work):  # noqa: SLF001 - what collectives return
 
 
 def _host(tensors: Tensors) -> Tensors:
-    """Return *tensors*, in lists of any depth, as copies in the CPU's memory."""
+    """Return copies in the CPU's memory of *tensors*, lists of any depth."""
     if isinstance(tensors, torch.Tensor):
         return tensors.cpu()
     return [_host(tensor) for tensor in tensors]
 
 
 def _give_back(targets: Tensors, results: Tensors) -> None:
-    """Copy *results* into *targets*, lists of the same depth."""
+    """Copy *results* to *targets*, lists of the same depth."""
     if isinstance(targets, torch.Tensor):
         targets.copy_(results)
         return
@@ -58,7 +58,7 @@ def _give_back(targets: Tensors, results: Tensors) -> None:
 
 
 class ProcessGroupCNCL(dist.ProcessGroup):
-    """Collectives on tensors of simulated cards, one or more a process."""
+    """Collectives on tensors of simulated cards, one or more per process."""
 
     def __init__(self, store: dist.Store, rank: int, size: int, timeout: dt.timedelta) -> None:
         super().__init__(rank, size)
@@ -71,14 +71,14 @@ class ProcessGroupCNCL(dist.ProcessGroup):
     def _run(
         self, call: Callable[..., Any], written: Tensors, read: Sequence[Tensors] = (), *words: object
     ) -> _Copied:
-        """Run *call* of gloo on copies of what is *written*, and *read*; then copy back what is written."""
+        """Call gloo's *call* on copies of the *written* and *read* tensors; then copy the written ones back."""
         targets = _host(written)
         call(targets, *map(_host, read), *words).wait()
         _give_back(written, targets)
         return _Copied(written)
 
     def allreduce(self, tensors: Tensors, opts: object = None) -> _Copied:
-        """Combine the tensors of all processes in each."""
+        """Combine the tensors of all processes; all receive the result."""
         return self._run(self._gloo.allreduce, tensors, (), *_given(opts))
 
     def allreduce_coalesced(self, tensors: Tensors, opts: object = None) -> _Copied:
@@ -91,15 +91,15 @@ class ProcessGroupCNCL(dist.ProcessGroup):
         return _Copied(tensors)
 
     def broadcast(self, tensors: Tensors, opts: object = None) -> _Copied:
-        """Copy the tensors of one process to all."""
+        """Copy the tensors of one process to all processes."""
         return self._run(self._gloo.broadcast, tensors, (), *_given(opts))
 
     def reduce(self, tensors: Tensors, opts: object = None) -> _Copied:
-        """Combine the tensors of all processes in one."""
+        """Combine the tensors of all processes; one receives the result."""
         return self._run(self._gloo.reduce, tensors, (), *_given(opts))
 
     def allgather(self, outputs: Tensors, inputs: Tensors, opts: object = None) -> _Copied:
-        """Collect the tensors of all processes in each."""
+        """Collect the tensors of all processes in all of them."""
         return self._run(self._gloo.allgather, outputs, (inputs,), *_given(opts))
 
     def _allgather_base(self, output: Tensors, tensor: Tensors, opts: object = None) -> _Copied:  # noqa: ARG002 - a timeout
@@ -108,15 +108,15 @@ class ProcessGroupCNCL(dist.ProcessGroup):
         return _Copied(output)
 
     def gather(self, outputs: Tensors, inputs: Tensors, opts: object = None) -> _Copied:
-        """Collect the tensors of all processes in one."""
+        """Collect the tensors of all processes in one of them."""
         return self._run(self._gloo.gather, outputs, (inputs,), *_given(opts))
 
     def scatter(self, outputs: Tensors, inputs: Tensors, opts: object = None) -> _Copied:
-        """Give each process one of the tensors of one."""
+        """Distribute the tensors of one process, one to each process."""
         return self._run(self._gloo.scatter, outputs, (inputs,), *_given(opts))
 
     def reduce_scatter(self, outputs: Tensors, inputs: Tensors, opts: object = None) -> _Copied:
-        """Combine lists of tensors, of which each process gets one."""
+        """Combine lists of tensors; each process receives one of the results."""
         for output, parts in zip(outputs, inputs, strict=True):
             whole = [torch.stack([part.cpu() for part in parts])]
             options = dist.AllreduceOptions()
@@ -137,13 +137,13 @@ class ProcessGroupCNCL(dist.ProcessGroup):
         input_sizes: list[int],
         opts: object = None,
     ) -> _Copied:
-        """Give each process its part of the tensor of each."""
+        """Exchange parts of tensors between all processes."""
         return self._run(
             self._gloo.alltoall_base, output, (tensor,), output_sizes, input_sizes, *_given(opts)
         )
 
     def alltoall(self, outputs: Tensors, inputs: Tensors, opts: object = None) -> _Copied:
-        """Give each process one of the tensors of each."""
+        """Exchange tensors between all processes, one for each pair."""
         return self._run(self._gloo.alltoall, outputs, (inputs,), *_given(opts))
 
     # PyTorch 2.12 and later call some of them by other names.
@@ -183,29 +183,29 @@ def _group(store: dist.Store, rank: int, size: int, timeout: dt.timedelta) -> Pr
 def _scatter(
     tensor: torch.Tensor, devices: Sequence[int], sizes: Sequence[int] | None, dim: int, streams: object
 ) -> list[torch.Tensor]:
-    """Divide *tensor* among *devices*, in equal parts where no *sizes* are given."""
-    del streams  # a copy is over when it returns
+    """Divide *tensor* among *devices*, in equal parts if *sizes* is None."""
+    del streams  # a copy is complete when it returns
     parts = tensor.chunk(len(devices), dim) if sizes is None else tensor.split(list(sizes), dim)
     return [part.to(torch.device("mlu", device)) for part, device in zip(parts, devices, strict=False)]
 
 
 def _gather(tensors: Sequence[torch.Tensor], dim: int, device: int | None) -> torch.Tensor:
-    """Join *tensors* on *device*; -1 is the CPU."""
+    """Concatenate *tensors* on *device*; -1 is the CPU."""
     place = "cpu" if device == -1 else "mlu" if device is None else f"mlu:{device}"
     return torch.cat([tensor.to(place) for tensor in tensors], dim)
 
 
 def _broadcast(tensor: torch.Tensor, devices: Sequence[int]) -> list[torch.Tensor]:
-    """Return *tensor* on each of *devices*."""
+    """Copy *tensor* to each of *devices*."""
     return [tensor.to(torch.device("mlu", device)) for device in devices]
 
 
 def _broadcast_coalesced(
     tensors: Sequence[torch.Tensor],
     devices: Sequence[int],
-    buffer_size: int,  # noqa: ARG001 - each is copied by itself
+    buffer_size: int,  # noqa: ARG001 - each is copied separately
 ) -> list[list[torch.Tensor]]:
-    """Return *tensors* on each of *devices*."""
+    """Copy *tensors* to each of *devices*."""
     return [
         list(of_device)
         for of_device in zip(*(_broadcast(tensor, devices) for tensor in tensors), strict=True)
@@ -213,9 +213,9 @@ def _broadcast_coalesced(
 
 
 def register() -> None:
-    """Make ``cncl`` a backend of ``torch.distributed``, the one for tensors of the device; and ``nn.DataParallel`` work."""
+    """Register ``cncl`` as the backend of ``torch.distributed`` for this device, and make ``nn.DataParallel`` work."""
     for exchange in (_scatter, _gather, _broadcast, _broadcast_coalesced):
-        if not hasattr(torch._C, exchange.__name__):  # noqa: SLF001 - PyTorch's own are in builds for cards alone
+        if not hasattr(torch._C, exchange.__name__):  # noqa: SLF001 - only builds for cards have them
             setattr(torch._C, exchange.__name__, exchange)  # noqa: SLF001
     if dist.is_available() and "cncl" not in dist.Backend.backend_list:
         dist.Backend.register_backend("cncl", _group, devices=["mlu"])

@@ -1,4 +1,4 @@
-"""Names of the vendor's package whose work PyTorch does here, and those that need its closed libraries: each says what replaces it."""
+"""Names of the vendor's package that PyTorch implements here, and names that need closed libraries, each with its replacement."""
 
 import importlib
 import sys
@@ -25,7 +25,7 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     },
     "mlu._utils": {"_get_device_index": "torch_mlu.mlu.device"},
 }
-"""Modules of the package: names, and where they are."""
+"""Modules of the package: names, and the modules that define them."""
 _REFUSED: Mapping[str, Mapping[str, str]] = {
     "optimizers": {
         "FusedAdam": "use torch.optim.AdamW, or torch.optim.Adam for adam_w_mode=False",
@@ -43,16 +43,16 @@ _REFUSED: Mapping[str, Mapping[str, str]] = {
     "utils.counter": {"dump_cnnl_gencase": _DUMPED},
     "utils.dumptool": {"dump_cnnl_gencase": _DUMPED},
 }
-"""The same of names that are refused when they are called: what to do instead."""
+"""Names that are refused when they are called, with what to use instead."""
 _ABSENT: Mapping[str, str] = {
     "torch_mlu.utils.gpu_migration": 'scripts for CUDA are not rewritten: write device="mlu" and torch.mlu for device="cuda" and torch.cuda',
     "torch_mlu.utils.model_transfer": 'models are not rewritten: write model.to("mlu") for model.cuda()',
 }
-"""Modules whose import does something in the vendor's package: why they are refused."""
+"""Modules whose import has an effect in the vendor's package, with the reasons why they are refused."""
 
 
 class _Absent:
-    """Refuses the import of those modules with a sentence."""
+    """Refuses the import of modules in `_ABSENT` with a sentence."""
 
     @staticmethod
     def find_spec(name: str, *_: object) -> None:
@@ -71,7 +71,7 @@ def _refused(name: str, instead: str) -> type:
 
 
 def register() -> None:
-    """Make the modules, by which ``import`` finds them."""
+    """Create the modules, so that ``import`` finds them."""
     for path in dict.fromkeys([*_ELSEWHERE, *_REFUSED]):
         module = ModuleType(f"torch_mlu.{path}", __doc__)
         for name, home in _ELSEWHERE.get(path, {}).items():

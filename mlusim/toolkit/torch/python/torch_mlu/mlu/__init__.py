@@ -4,7 +4,7 @@ import importlib
 
 import torch
 from torch_mlu.mlu import amp as amp, cnpx as cnpx, memory as memory, random as random
-from torch_mlu.mlu.device import *  # noqa: F403 - `torch.mlu` has all that the parts say they have
+from torch_mlu.mlu.device import *  # noqa: F403 - `torch.mlu` has all that its parts export
 from torch_mlu.mlu.device import (
     _is_compiled as _is_compiled,
     _is_in_bad_fork as _is_in_bad_fork,
@@ -25,15 +25,15 @@ globals().update(tensor_names() | storage_names())
 
 
 def version() -> tuple[int, int, int]:
-    """Refuse the version of the vendor's collectives: `NotImplementedError`."""
+    """Raise `NotImplementedError`, since there is no version of the vendor's collectives."""
     message = "cncl has no version here: its collectives are those of gloo, `torch.distributed`'s own"
     raise NotImplementedError(message)
 
 
 class _Scheduling:
-    """The class that ``torch.compile`` with inductor makes first: `RuntimeError`, with the back ends that there are."""
+    """The class that ``torch.compile`` constructs first for inductor: raises `RuntimeError` with the available back ends."""
 
-    supports_caching = False  # inductor asks before it makes one
+    supports_caching = False  # inductor reads this before it constructs one
 
     def __init__(self, *_: object) -> None:
         message = 'inductor makes no code for the simulated device mlu; use torch.compile(..., backend="aot_eager") or "eager"'
@@ -41,7 +41,7 @@ class _Scheduling:
 
     @classmethod
     def create(cls, *args: object) -> "_Scheduling":
-        """Refuse as a wrapper of code, too, which inductor makes by this name."""
+        """Refuse also as a code wrapper, which inductor constructs by this name."""
         return cls(*args)
 
 
@@ -49,9 +49,9 @@ PythonWrapperCodegen = CppWrapperCodegen = WrapperFxCodegen = _Scheduling
 
 
 def __getattr__(name: str) -> object:
-    """Return the generators of the devices, which are counted at the first question: the simulator starts then.
+    """Return the generators of the devices; counting the devices starts the simulator, so that it is delayed until the first access.
 
-    And the class that inductor asks for, which first asks for operations of the device by its name.
+    Also return the class that inductor requests, for which the device's operations have to be registered first.
     """
     if name == "Scheduling":
         common = importlib.import_module("torch._inductor.codegen.common")

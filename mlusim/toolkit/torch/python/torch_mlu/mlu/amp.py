@@ -1,4 +1,4 @@
-"""Autocasting and scaled gradients: PyTorch's own, for the device ``mlu``."""
+"""Autocasting and gradient scaling: PyTorch's own, for the device ``mlu``."""
 
 import functools
 import sys
@@ -8,7 +8,7 @@ import torch
 
 
 class autocast(torch.autocast):  # noqa: N801 - PyTorch's name
-    """``torch.autocast("mlu", ...)`` by the vendor's name."""
+    """``torch.autocast("mlu", ...)`` under the vendor's name."""
 
     def __init__(
         self, enabled: bool = True, dtype: torch.dtype = torch.float16, cache_enabled: bool = True
@@ -17,7 +17,7 @@ class autocast(torch.autocast):  # noqa: N801 - PyTorch's name
 
 
 class GradScaler(torch.amp.GradScaler):
-    """``torch.amp.GradScaler("mlu", ...)`` by the vendor's name."""
+    """``torch.amp.GradScaler("mlu", ...)`` under the vendor's name."""
 
     def __init__(self, *words: object, **options: object) -> None:
         super().__init__("mlu", *words, **options)
@@ -28,7 +28,7 @@ custom_bwd = functools.partial(torch.amp.custom_bwd, device_type="mlu")
 
 
 def amp_definitely_not_available() -> bool:
-    """Return False: the device is there."""
+    """Return False, since the device is available."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Ranges and marks for the vendor's profiler, which are not recorded here: the first call says so."""
+"""Ranges and marks for the vendor's profiler, which are not recorded here; the first call warns of that."""
 
 import contextlib
 import functools
@@ -17,14 +17,14 @@ def _say_once() -> None:
 
 
 def range_push(msg: str) -> int:
-    """Open a range; return how many are open outside of it."""
+    """Open a range; return the number of ranges that were open before."""
     _say_once()
     _open.append(msg)
     return len(_open) - 1
 
 
 def range_pop() -> int:
-    """Close the innermost range; return how many are open then."""
+    """Close the innermost range; return the number of open ranges."""
     _say_once()
     if _open:
         _open.pop()
@@ -42,7 +42,7 @@ def range_end(range_id: int) -> None:
 
 
 def mark(msg: str) -> None:  # noqa: ARG001
-    """Note a moment by *msg*."""
+    """Mark a moment with the text *msg*."""
     _say_once()
 
 

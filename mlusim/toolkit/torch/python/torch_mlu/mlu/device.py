@@ -1,4 +1,4 @@
-"""The devices ``mlu``: how many there are, which is the current one, and what they are."""
+"""The devices ``mlu``: their number, the current one, and their properties."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from torch_mlu import _C  # the compiled device
 def index_of(device: object = None) -> int:
     """Return the number of *device*: a number, a text, a `torch.device`, or None for the current one.
 
-    Raises `ValueError` where it is another kind of device.
+    Raises `ValueError` for another kind of device.
     """
     if device is None:
         return int(_C.current_device())
@@ -18,15 +18,15 @@ def index_of(device: object = None) -> int:
         return device if device >= 0 else int(_C.current_device())
     named = torch.device(device)
     if named.type != "mlu":
-        message = f"Expected a mlu device, but got: {named}"  # as PyTorch says it
+        message = f"Expected a mlu device, but got: {named}"  # PyTorch's own words
         raise ValueError(message)
     return int(_C.current_device()) if named.index is None else named.index
 
 
 def _get_device_index(device: object, optional: bool = False, allow_cpu: bool = False) -> int:
-    """Return the number of *device*; -1 for the CPU where that is allowed.
+    """Return the number of *device*; -1 for the CPU if that is allowed.
 
-    Raises `ValueError` where it is another kind of device, and where it has no number and that is not *optional*.
+    Raises `ValueError` for another kind of device, and for one without a number unless *optional*.
     """
     if isinstance(device, str):
         device = torch.device(device)
@@ -41,12 +41,12 @@ def _get_device_index(device: object, optional: bool = False, allow_cpu: bool = 
 
 
 def is_available() -> bool:
-    """Return whether the device can be used: always."""
+    """Return whether the device can be used: always True."""
     return True
 
 
 def is_initialized() -> bool:
-    """Return whether it is ready: always."""
+    """Return whether the device is ready: always True."""
     return True
 
 
@@ -58,7 +58,7 @@ _lazy_init = init
 
 
 def _lazy_call(call: Callable[[], object], **_: object) -> None:
-    """Do *call* now: there is nothing to wait for."""
+    """Call *call* now, since nothing has to be initialized first."""
     call()
 
 
@@ -71,12 +71,12 @@ def _is_in_bad_fork() -> bool:
 
 
 def device_count() -> int:
-    """Return how many devices there are."""
+    """Return the number of devices."""
     return int(_C.devices())
 
 
 def current_device() -> int:
-    """Return the number of the current one."""
+    """Return the number of the current device."""
     return int(_C.current_device())
 
 
@@ -101,14 +101,14 @@ class device:  # noqa: N801 - PyTorch's name
 
 
 class device_of(device):  # noqa: N801
-    """Make the device of a tensor the current one in a block; a tensor of the CPU changes nothing."""
+    """Make the device of a tensor the current one in a block; a CPU tensor changes nothing."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         super().__init__(tensor.get_device() if tensor.is_mlu else -1)
 
 
 def can_device_access_peer(device: object, peer_device: object) -> bool:
-    """Return whether copies go from *device* to *peer_device*: to every other one.  Raises `ValueError` where there is none."""
+    """Return whether *device* can copy to *peer_device*: to every other one.  Raises `ValueError` if either does not exist."""
     numbers = index_of(device), index_of(peer_device)
     for number in numbers:
         if not 0 <= number < device_count():
@@ -118,7 +118,7 @@ def can_device_access_peer(device: object, peer_device: object) -> bool:
 
 
 def supports_linear_memory(device: object = None) -> bool:
-    """Return whether *device* has linear memory: none of these boards."""
+    """Return whether *device* has linear memory: no board has."""
     index_of(device)
     return False
 
@@ -156,12 +156,12 @@ def get_device_properties(device: object = None) -> SimpleNamespace:
 
 
 def synchronize(device: object = None) -> None:
-    """Wait for every stream of *device*.  Raises `RuntimeError` where a launch went wrong."""
+    """Wait for every stream of *device*.  Raises `RuntimeError` if a launch has failed."""
     _C.synchronize(index_of(device))
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """Return the types that ``torch.autocast("mlu")`` takes."""
+    """Return the types that ``torch.autocast("mlu")`` supports."""
     return [torch.float16, torch.bfloat16]
 
 
@@ -176,7 +176,7 @@ def is_autocast_enabled() -> bool:
 
 
 def set_autocast_enabled(enabled: bool) -> None:
-    """Cast operators on the device, or stop."""
+    """Enable or disable casting for operators on the device."""
     torch.set_autocast_enabled("mlu", enabled)
 
 

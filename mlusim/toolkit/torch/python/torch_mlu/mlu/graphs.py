@@ -1,4 +1,4 @@
-"""Graphs of launches and operators: recorded on a stream, and run again on the same tensors."""
+"""Graphs of launches and operators: recorded on a stream, and replayed on the same tensors."""
 
 import torch
 from torch_mlu import _C
@@ -7,49 +7,49 @@ from torch_mlu.mlu.streams import Stream, current_stream, set_stream
 
 
 def is_current_stream_capturing() -> bool:
-    """Return whether what goes to the current stream is recorded."""
+    """Return whether work on the current stream is being recorded."""
     return bool(_C.is_capturing())
 
 
 def graph_pool_handle() -> tuple[int, int]:
-    """Return a name for memory that graphs share; the simulator needs none, since tensors of a graph live as long as it does."""
+    """Return a handle for memory shared by graphs; the simulator needs none, since a graph's tensors live as long as the graph."""
     return 0, 0
 
 
 class MLUGraph:
-    """Work that was recorded: launches, and operators that the CPU computes, in their order and on their tensors."""
+    """Recorded work: launches, and operators that the CPU computes, in order and with their tensors."""
 
     def __init__(self) -> None:
         self._work = 0
 
     def capture_begin(self, pool: object = None, capture_error_mode: str = "relaxed") -> None:  # noqa: ARG002
-        """Record what goes to the current stream from now on.  Raises `RuntimeError` where it is recorded already."""
+        """Record the work on the current stream from now on.  Raises `RuntimeError` if it is being recorded already."""
         self.reset()
         _C.begin_capture()
 
     def capture_end(self) -> None:
-        """End the recording.  Raises `RuntimeError` where there is none."""
+        """End the recording.  Raises `RuntimeError` if there is none."""
         self._work = int(_C.end_capture())
 
     def replay(self) -> None:
-        """Run what was recorded.  Raises `RuntimeError` where nothing was, and what its launches raise."""
+        """Replay the recorded work.  Raises `RuntimeError` if nothing was recorded, and the exceptions of its launches."""
         if not self._work:
             message = "this graph has recorded nothing; call it in `with torch.mlu.graph(graph): ...` first"
             raise RuntimeError(message)
         _C.run_captured(self._work)
 
     def reset(self) -> None:
-        """Forget what was recorded, and its tensors."""
+        """Drop the recorded work, and its tensors."""
         if self._work:
             _C.end_captured(self._work)
         self._work = 0
 
     def pool(self) -> tuple[int, int]:
-        """Return the name of its memory."""
+        """Return the handle of its memory."""
         return graph_pool_handle()
 
     def enable_debug_mode(self) -> None:
-        """Do nothing: there is no file of the graph to keep."""
+        """Do nothing, since no file of the graph is kept."""
 
     def debug_dump(self, debug_path: str) -> None:  # noqa: ARG002 - the vendor's argument
         """Refuse to write the graph: `RuntimeError`."""

@@ -1,4 +1,4 @@
-"""``torch.mlu.FloatTensor`` and its kin: names of types with which older code makes and asks for tensors, and typed storages."""
+"""``torch.mlu.FloatTensor`` and similar type names, with which older code makes and tests tensors, and typed storages."""
 
 import torch
 
@@ -17,13 +17,13 @@ NAMES = {
 
 
 class _TensorName(type):
-    """A type of tensors on the device: calling it makes one, and tensors of its dtype there are instances."""
+    """A tensor type of the device: calling it makes a tensor, and tensors of its dtype on the device are instances."""
 
     dtype: torch.dtype
     is_mlu = True
 
     def __call__(cls, *arguments: object) -> torch.Tensor:
-        """Make a tensor of sizes, or of a sequence of numbers."""
+        """Make a tensor from sizes, or from a sequence of numbers."""
         if not arguments:
             return torch.empty(0, dtype=cls.dtype, device="mlu")
         if len(arguments) == 1 and not isinstance(arguments[0], int | torch.Size):
@@ -38,7 +38,7 @@ class _TensorName(type):
 
 
 def tensor_names() -> dict[str, type]:
-    """Return the types, by name; `torch.Tensor.type` takes one by its whole name."""
+    """Return the types, by name; `torch.Tensor.type` accepts their qualified names."""
     return {
         f"{name}Tensor": _TensorName(f"torch.mlu.{name}Tensor", (), {"dtype": dtype})
         for name, dtype in NAMES.items()
@@ -46,7 +46,7 @@ def tensor_names() -> dict[str, type]:
 
 
 class _StorageName(type):
-    """A name of PyTorch's untyped storage, which has the class's own functions, such as ``_new_shared_fd_cpu``."""
+    """A name for PyTorch's untyped storage, with the static functions of that class, such as ``_new_shared_fd_cpu``."""
 
     def __getattr__(cls, name: str) -> object:
         return getattr(torch.UntypedStorage, name)
@@ -56,10 +56,10 @@ class _StorageName(type):
 
 
 class UntypedStorage(metaclass=_StorageName):
-    """Bytes of the device, unless another is given: ``torch.mlu.UntypedStorage(8)``."""
+    """Bytes in the device's memory, unless another device is given: ``torch.mlu.UntypedStorage(8)``."""
 
     def __new__(cls, *arguments: object, device: object = "mlu", **options: object) -> torch.UntypedStorage:
-        """Make a storage of a number of bytes, or of a sequence of bytes."""
+        """Make a storage from a number of bytes, or from a sequence of bytes."""
         sequence = options.pop(
             "sequence", arguments[0] if arguments and not isinstance(arguments[0], int) else None
         )

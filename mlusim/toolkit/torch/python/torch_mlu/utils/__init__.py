@@ -1,8 +1,8 @@
-"""Tools with which extensions are built."""
+"""Tools for building extensions."""
 
 
 def __getattr__(name: str) -> object:
-    """Refuse ``cmake_prefix_path`` with what replaces it: `AttributeError`."""
+    """Refuse ``cmake_prefix_path``, which has a replacement: raises `AttributeError`."""
     why = (
         ": there is no CMake package of the device; build with torch_mlu.utils.cpp_extension"
         if name == "cmake_prefix_path"

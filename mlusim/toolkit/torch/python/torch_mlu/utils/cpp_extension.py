@@ -1,4 +1,4 @@
-"""Extensions with kernels in BANG C, compiled by ``cncc``: `load`, `load_inline`, and classes for ``setup.py``."""
+"""Extensions with BANG C kernels, compiled by ``cncc``: `load`, `load_inline`, and classes for ``setup.py``."""
 
 import os
 import re
@@ -29,20 +29,20 @@ def load_inline(
     extra_include_paths: Sequence[str] | None = None,
     build_directory: str | None = None,
     verbose: bool = False,
-    with_bang: bool | None = None,  # noqa: ARG001 - the sources tell
+    with_bang: bool | None = None,  # noqa: ARG001 - the sources show it
     is_python_module: bool = True,
     with_pytorch_error_handling: bool = True,  # noqa: ARG001 - always
-    keep_intermediates: bool = True,  # noqa: ARG001 - the cache keeps what it can use again
+    keep_intermediates: bool = True,  # noqa: ARG001 - the cache has all files that can be reused
     use_pch: bool = False,  # noqa: ARG001 - always
     extra_cncc_cflags: Sequence[str] | None = None,
     mlu_sources: Texts = None,
 ) -> ModuleType | str:
-    """Return the module of an extension whose sources are texts.
+    """Build an extension from source texts, and return its module.
 
-    *functions* are those that Python calls, by name or with their documents; *cpp_sources* declares or defines them.
-    Raises `RuntimeError` with the compiler's words where it does not compile.
+    *functions* are the functions for Python, as names or with docstrings; *cpp_sources* declares or defines them.
+    Raises `RuntimeError` with the compiler's output if it does not compile.
     """
-    del build_directory  # what is made lies in mlusim's cache, under a name that follows from it
+    del build_directory  # the results are in mlusim's cache, under names that depend on their contents
     extension = {
         "name": name,
         "bang": [*_texts(bang_sources), *_texts(mlu_sources)],
@@ -65,15 +65,15 @@ def load(
     extra_include_paths: Sequence[str] | None = None,
     build_directory: str | None = None,
     verbose: bool = False,
-    with_bang: bool | None = None,  # noqa: ARG001 - the sources tell
+    with_bang: bool | None = None,  # noqa: ARG001 - the sources show it
     is_python_module: bool = True,
     is_standalone: bool = False,
-    keep_intermediates: bool = True,  # noqa: ARG001 - the cache keeps what it can use again
+    keep_intermediates: bool = True,  # noqa: ARG001 - the cache has all files that can be reused
     extra_cncc_cflags: Sequence[str] | None = None,
 ) -> ModuleType | str:
-    """Return the module of an extension whose sources are files, one of which has ``PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)``.
+    """Build an extension from files, one of which has ``PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)``, and return its module.
 
-    Raises `RuntimeError` as `load_inline`.
+    Raises `RuntimeError` as `load_inline` does.
     """
     del build_directory
     if is_standalone:
@@ -93,9 +93,9 @@ Words = Sequence[str] | None
 
 
 def _flags(include: Words, cxx: Words, bang: Iterable[Words], link: Words) -> dict[str, list[str]]:
-    """Return the folders and flags for the builder; a caller may give None for any of them.
+    """Return the folders and flags for the builder; any of the arguments may be None.
 
-    Raises `TypeError` for a text, whose letters would be taken for flags.
+    Raises `TypeError` for a string, whose letters would be taken for flags.
     """
     bang = list(bang)
     for flags in (include, cxx, link, *bang):
@@ -166,7 +166,7 @@ def _unloadable(extension: Mapping[str, Any], why: str) -> str:
         )
     if missing is None:
         return f"extension '{name}' cannot be loaded: {why}"
-    from torch_mlu import _C  # noqa: PLC0415 - for an error alone
+    from torch_mlu import _C  # noqa: PLC0415 - only for an error message
 
     function = _C.demangle(missing[1])
     return (
@@ -179,7 +179,7 @@ def _unloadable(extension: Mapping[str, Any], why: str) -> str:
 
 
 def include_paths(*args: object) -> list[str]:  # noqa: ARG001 - which devices
-    """Return the folders of headers that extensions are compiled with."""
+    """Return the folders of headers for extensions."""
     return [*_place.include_paths(), str(_place.home() / "include")]
 
 
@@ -191,7 +191,7 @@ def library_paths(*args: object) -> list[str]:  # noqa: ARG001 - which devices
 def MLUExtension(name: str, sources: Sequence[str], *args: object, **kwargs: object) -> Extension:
     """Return an extension with C++ and BANG C for ``setup.py``; ``extra_compile_args`` may be a dictionary with ``cxx`` and ``cncc``.
 
-    The words of `load` that the vendor's examples give here, too, are taken: ``verbose`` and ``extra_cflags``.
+    The arguments ``verbose`` and ``extra_cflags`` of `load`, which the vendor's examples pass here, are accepted.
     """
     kwargs.setdefault("language", "c++")
     kwargs.pop("verbose", None)
@@ -211,12 +211,12 @@ class BuildExtension(build_ext):
     """Builds extensions with ``cncc``."""
 
     @classmethod
-    def with_options(cls, **options: object) -> "type[BuildExtension]":  # noqa: ARG003 - none changes what is made
-        """Return the class itself: ninja and its kin are not used."""
+    def with_options(cls, **options: object) -> "type[BuildExtension]":  # noqa: ARG003 - no option has an effect
+        """Return the class itself, since options such as ninja have no effect."""
         return cls
 
     def build_extension(self, ext: Extension) -> None:
-        """Make the library of *ext*.  Raises `RuntimeError` with the compiler's words where it does not compile."""
+        """Make the library of *ext*.  Raises `RuntimeError` with the compiler's output if it does not compile."""
         extra = ext.extra_compile_args
         flags = extra if isinstance(extra, dict) else {"cxx": extra or [], "cncc": extra or []}
         macros = [f"-D{n}" if v is None else f"-D{n}={v}" for n, v in ext.define_macros or ()]
