@@ -14,11 +14,7 @@ from mlusim.toolkit.server.session import ProgramSession
 
 USAGE = 2  # the exit code for a program that is refused
 BOARD, ENGINE = "MLUSIM_BOARD", "MLUSIM_ENGINE"
-UNCARED = (
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGHUP,
-)  # for the program: this process ignores them and ends with it
+UNCARED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)  # sent to the program, and ignored here
 
 
 def leave_with(end: socket.socket) -> None:
