@@ -34,7 +34,7 @@ __mlu_entry__ void Turns(float *out, const float *in, int turns, int mistake) {
     if (mistake == 1) sum += i;
     if (mistake == 10) small += *(int *)((char *)a + 4 * i + 2) & 1;
     if (mistake == 11) __sync_cluster();
-    if (mistake == 12) { __bang_reduce_sum(b, a + 32, N); __memcpy(mine, b, 4, NRAM2GDRAM); }
+    if (mistake == 12 || mistake == 13) { __bang_reduce_sum(b, mistake == 12 ? a + 32 : a, N); __memcpy(mine, b + 31 * 32, 4, NRAM2GDRAM); }
     if (mistake == 6 && a[N] > 1.0f) small = 1;
     __bang_add_scalar(b, mistake == 5 ? a + 8 : a, 1.0f, N);
     __sync();
@@ -52,12 +52,12 @@ KINDS = {
     "tasks that write the same bytes": (7, 0, 5.0),
     "tasks that store the same words": (8, 0, 5.0),
     "unwritten bytes stored": (5, 0, 2.0),
-    "unwritten bytes that a sum takes, stored": (12, 0, 20.0),
+    "unwritten bytes that a sum takes, stored": (12, 13, 4.0),
     "an unwritten scalar that decides": (6, 0, 20.0),
     "a missing __sync() after which unwritten bytes are read": (4, 9, 3.0),
 }
 """The mistakes by their numbers in the kernel, each with that of its correct twin and with the most that it may cost; Python makes the launch again
-for the unwritten scalar and the sum."""
+for the unwritten scalar."""
 
 
 def mistakes() -> Iterator[Row]:

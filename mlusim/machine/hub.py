@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ChangedValue,
         ChangedVector,
         CountedEscape,
+        EscapedAt,
         Follower,
         TensorStore,
         ValueChange,
@@ -82,7 +83,7 @@ class ObservedScreen(Protocol):
     def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
     def changes(self) -> "Sequence[ChangedValue | ChangedVector]": ...
-    def escapes(self) -> "Mapping[Site, CountedEscape]": ...
+    def escapes(self) -> "Mapping[EscapedAt, CountedEscape]": ...
     def left(self) -> "Sequence[LeftOut]": ...
 
 

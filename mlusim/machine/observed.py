@@ -153,6 +153,13 @@ class ChangedValue(NamedTuple):
     times: int
 
 
+class EscapedAt(NamedTuple):
+    """The place that stores bytes without a value to GDRAM, or if they come of lanes that were *mixed*, that of the instruction that did so."""
+
+    site: Site
+    mixed: bool
+
+
 class CountedEscape(NamedTuple):
     """The lowest task that has stored bytes without a value to GDRAM at a place, and how often tasks did."""
 

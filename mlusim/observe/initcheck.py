@@ -17,7 +17,7 @@ from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA, settles
 from mlusim.machine.hub import Effect, ObservedScreen
-from mlusim.machine.observed import CountedEscape, HeardEnough, Screened, Site, Step, TensorStore
+from mlusim.machine.observed import CountedEscape, EscapedAt, HeardEnough, Screened, Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, Mask
 from mlusim.memory.space import GDRAM, SRAM
@@ -600,10 +600,11 @@ class FirstEscapes(InitCheck):
     It marks copies of the tensors' flags, and leaves those of the launch unchanged.
     """
 
-    def __init__(self, escapes: Mapping[Site, CountedEscape]) -> None:
+    def __init__(self, escapes: Mapping[EscapedAt, CountedEscape]) -> None:
         super().__init__()
         self._times: dict[Hashable, int] = {
-            ("initcheck-undefined-stored", site): escape.times for site, escape in escapes.items()
+            ("mixed" if mixed else "initcheck-undefined-stored", site): escape.times
+            for (site, mixed), escape in escapes.items()
         }
 
     @property

@@ -50,6 +50,8 @@ from mlusim.machine.native.text.screen import (
     LISTS,
     MADE,
     MISPLACED,
+    MIXED_ESCAPED,
+    MIXED_ESCAPES,
     MOST_NOTED,
     MOST_PIECES,
     NONE_HAS,
@@ -68,6 +70,7 @@ from mlusim.machine.observed import (
     ChangedValue,
     ChangedVector,
     CountedEscape,
+    EscapedAt,
     Screened,
     Site,
     Step,
@@ -96,6 +99,7 @@ MOST_ACCESSES = 1 << 22  # of which half may be left once they are joined
 MOST_SHARED = 1 << 21  # that are kept by themselves
 WORD = 8  # bytes of a small store
 MOST_NUMBER = (1 << 32) - 1
+MOST_SITES = 192  # of a kernel, beyond which initcheck may not tell all writes apart (`observe.shadow.MOST`) and goes another way back
 SCALARS = 2  # kinds of scalar accesses: loads, and stores
 WAIT = "sync_io_move_compute"
 # Rows that Python executes in a run in C and that touch no memory.
@@ -608,7 +612,7 @@ class Screen(Observer):
         self._doubted = Screened(0)
         self._left_out: dict[tuple[Site, str, bool], LeftOut] = {}
         self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
-        self._escapes: dict[Site, CountedEscape] = {}
+        self._escapes: dict[EscapedAt, CountedEscape] = {}
         self._vectors: dict[tuple[Site, str, str], ChangedVector] = {}
         self._labels: list[str] = []  # of the cores, by segment
         self._stores = np.zeros((), STORES)
@@ -633,6 +637,8 @@ class Screen(Observer):
         c.hears = self.whole or bool(self.looks & Screened.PARTS)
         self._sites = core.session.native.program.sites
         self._stores["alone"] = core.union.block
+        if core.union.block and self._stores["lacking"]:
+            self._forget_lacking()
         c.screen = core.seat.spans(self._stores.ctypes.data, windows=self.whole)
         c.cell_flags = core.seat.cell_flags()
         c.records = self._accesses.ctypes.data
@@ -649,6 +655,14 @@ class Screen(Observer):
         self.met.append(())
         self._next(core)
 
+    def _forget_lacking(self) -> None:
+        """Forget what left bytes without a value in memory that ends, but not where lanes were mixed."""
+        rows = self._stores["lack"][: int(self._stores["lacking"])]
+        mixing = sorted(set(rows["site"][rows["mixes"] != 0].tolist()))
+        rows["low"] = rows["high"] = 0
+        rows["site"][: len(mixing)], rows["mixes"][: len(mixing)] = mixing, 1
+        self._stores["lacking"] = len(mixing)
+
     def _next(self, core: "NativeCore") -> None:
         core.c.segment = len(self._labels)
         self._labels.append(core.place.label)
@@ -656,6 +670,7 @@ class Screen(Observer):
 
     def again(self, core: "NativeCore") -> None:
         """Take the values from the declarations that *core* keeps from task to task."""
+        self._stores["odd"] |= bool(self._stores["lacking"]) and not core.union.block
         for allocation, flags in list(self._own.get(core, {}).items()):
             if allocation.live:
                 flags.say(NONE_HAS)
@@ -677,6 +692,10 @@ class Screen(Observer):
                 flags = self.flags[allocation] = Flags(allocation.nbytes)
         else:
             flags = self._own.setdefault(core, {})[allocation] = Flags(allocation.nbytes)
+            if self._stores["lacking"]:  # at an address, maybe, that was that of others
+                rows = self._stores["lack"][: int(self._stores["lacking"])]
+                ended = (rows["low"] < flags.at + allocation.nbytes) & (rows["high"] > flags.at)
+                rows["low"][ended] = rows["high"][ended] = 0
         return (0 if flags is None else flags.at), key, allocation in self.read
 
     def row(self, core: "NativeCore", row: Intrinsic, arguments: Sequence[Any], *, native: bool) -> None:
@@ -714,6 +733,10 @@ class Screen(Observer):
         core.number_of(allocation)
         flags = self.flags.get(allocation)
         return self._own.get(core, {}).get(allocation) if flags is None else flags
+
+    def guesses(self) -> None:
+        """Note that a byte may have a value that is said to have none."""
+        self._stores["guessed"] = 1
 
     def shares(
         self, core: "NativeCore", row: Intrinsic, pipe: Pipe, accesses: Iterable[tuple[int, Access]]
@@ -758,8 +781,9 @@ class Screen(Observer):
         if why == Screened.PARTS:
             self.part_record.read(core)
             return
-        if why == ESCAPED:
-            self._escaped(Site(*core.site()), CountedEscape(core.place.task, 1))
+        if why in (ESCAPED, MIXED_ESCAPED):
+            at = EscapedAt(Site(*core.site()), why == MIXED_ESCAPED)
+            self._escaped(at, CountedEscape(core.place.task, 1))
             return
         if self.windows is not None and why in (WINDOW_MET, WINDOW_ENDS):
             (self.windows.begins if why == WINDOW_MET else self.windows.ends)(core)
@@ -800,12 +824,12 @@ class Screen(Observer):
             change if first is None else first.change, site, task if first is None else first.task, times
         )
 
-    def _escaped(self, site: Site, again: CountedEscape) -> None:
-        """Note that bytes without a value are stored to GDRAM *again* at *site*."""
-        before = self._escapes.get(site, again._replace(times=0))
-        self._escapes[site] = CountedEscape(min(before.task, again.task), before.times + again.times)
+    def _escaped(self, at: EscapedAt, again: CountedEscape) -> None:
+        """Note that bytes without a value are stored to GDRAM *again*."""
+        before = self._escapes.get(at, again._replace(times=0))
+        self._escapes[at] = CountedEscape(min(before.task, again.task), before.times + again.times)
 
-    def escapes(self) -> "Mapping[Site, CountedEscape]":
+    def escapes(self) -> "Mapping[EscapedAt, CountedEscape]":
         """Return where bytes without a value were stored to GDRAM, in the order in which the first of each was."""
         return self._escapes
 
@@ -838,7 +862,8 @@ class Screen(Observer):
     def doubted(self) -> Screened:
         """Return the checks that Python has to make again: of values too, where some may be made of bytes that have none, of which it says nothing."""
         doubted = self._doubted
-        if self._escapes and (self._stores["guessed"] or self.refused is not None):
+        mixed = self._stores["mixes"] and len(self._sites) > MOST_SITES
+        if self._escapes and (self._stores["guessed"] or mixed or self.refused is not None):
             doubted |= Screened.INIT
         unclear = bool(self._changes) and bool(doubted & Screened.INIT)
         return doubted | (Screened.VALUE if unclear else Screened(0))
@@ -898,8 +923,8 @@ class Screen(Observer):
 
     def _counted(self, core: "NativeCore", what: int, site: Site, times: int) -> None:
         """Count *what* C has counted on *core* at *site*, of which Python has heard the first."""
-        if what == ESCAPES:
-            self._escaped(site, CountedEscape(core.place.task, times))
+        if what in (ESCAPES, MIXED_ESCAPES):
+            self._escaped(EscapedAt(site, what == MIXED_ESCAPES), CountedEscape(core.place.task, times))
         else:
             name = SCALAR_ACCESSES[what - MISPLACED] if what >= MISPLACED else f"__{ROWS[what - ALONE]}"
             self._left(self._left_out[site, name, core.place.memory_core]._replace(times=times))
@@ -961,10 +986,12 @@ class Screen(Observer):
         self.met += [tuple(task + self._begun for task in tasks) for tasks in part.met]
         self._labels += part._labels  # noqa: SLF001 - of its kind
         self._stores["unclear"] |= part._stores["unclear"] | part._stores["stored"]  # noqa: SLF001 - nor in which order
-        for name in ("alone", "guessed", "far"):
+        for name in ("alone", "guessed", "far", "mixes", "turned"):
             self._stores[name] |= part._stores[name]  # noqa: SLF001 - of its kind
-        for site, escape in part._escapes.items():  # noqa: SLF001 - of its kind
-            self._escaped(site, escape)
+        # Which statements have mixed lanes so far depends on the order of tasks.
+        self._stores["guessed"] |= self._stores["mixes"] & self._stores["turned"]
+        for at, escape in part._escapes.items():  # noqa: SLF001 - of its kind
+            self._escaped(at, escape)
         outs, self._left_out = (*self._left_out.values(), *part.left()), {}
         for out in sorted(outs, key=lambda left: left.core.place.task):  # each task ran on one thread
             self._left(out)

@@ -591,6 +591,8 @@ class RowWatch:
                     what = NUMBERS[row.name], pointer, memory, kind
                     screen.part_record.touches(self._core, what, access)
         lacks = any(at_flags(screen.flags_of(self._core, a.allocation), a).any() for a in reads)
+        if lacks:
+            screen.guesses()
         if lacks and (row.returns != "None" or row.form != "dense"):
             screen.doubt(self._core, Screened.INIT)
         exact = row.form in EXACT or not any(o.partial for o in row.operands.values() if o.access != "read")

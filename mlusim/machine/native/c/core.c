@@ -133,7 +133,7 @@ void land_(Core *m, const Flight *f) {
   if (f->number >= 0) { up_(m, UP_LAND, f->number, 0); return; }
   const Alloc *dst = (Alloc *)m->allocs + f->dst, *src = (Alloc *)m->allocs + f->src;
   uint8_t *d = (uint8_t *)dst->raw + f->to, *s = (uint8_t *)src->raw + f->frm;
-  SCREENED_(flags_move_(m, (At){(Alloc *)dst, f->to}, (At){(Alloc *)src, f->frm}, f->size, f->rows, f->to_stride, f->from_stride, f->site);)
+  SCREENED_(flags_move_(m, (At){(Alloc *)dst, f->to}, (At){(Alloc *)src, f->frm}, f->size, f->rows, f->to_stride, f->from_stride, 1, f->site);)
   carry_rows_(dst->space, src->space, d, f->to_stride, s, f->from_stride, f->size, f->rows);
 }
 void drain_(Core *m, int pipes) {

@@ -1,14 +1,85 @@
 /* What screen.h declares. */
+#include <stdlib.h>
 void suspect_(Core *m, int why, int site) {
   if (!(m->screens & why)) return;
   m->site = site;
   up_(m, UP_SUSPECT, why, 0);
 }
-/* Bytes without a value are stored to GDRAM at *site*, of which Python hears once: further times are counted. */
-static void escapes_(Core *m, int site) {
-  if (!(m->screens & SCREEN_INIT) || counted_(m, ESCAPES_, site)) return;
+static uint8_t *flags_at_(uint8_t *flags, int64_t low, int64_t n, int change);
+static uint8_t *flags_say_(At p, int64_t n, int change);
+/* Where lanes were mixed on the way of the byte of flag *f* that leads to it, as `observe.value_flow.trail` goes it: the number of the place; NOT_MIXED_, or
+   UNCLEAR_ where what is kept here does not tell. */
+enum { NOT_MIXED_ = -1, UNCLEAR_ = -2 };
+static int mixed_on_way_(const Stores_ *t, const uint8_t *f) {
+  int64_t number = INT64_MAX;
+  for (int hop = 0; hop < HOPS_; hop++) {
+    const Lacking_ *w = 0;
+    for (const Lacking_ *k = t->lack, *end = k + t->lacking; k < end; k++) {
+      if (f < k->low || f >= k->high) continue;
+      if (k->number > number) return UNCLEAR_;
+      if (k->number < number && (!w || k->number > w->number)) w = k;
+    }
+    if (!w) return NOT_MIXED_;
+    if (w->mixes) return w->site;
+    if (!w->clear) return UNCLEAR_;
+    const uint8_t *from = 0;
+    int itself = 0;
+    for (int k = 0; k < w->many && !from; k++) {
+      const Source_ s = w->source[k];
+      if (!s.flags || !any_lacks_(s.flags, s.low, s.bytes)) continue;
+      const uint8_t *first = flags_at_(s.flags, s.low, s.bytes, 0), *at = first + (f - w->low) * s.bytes / (w->high - w->low);
+      if (!*at) at = memchr(first, 1, (size_t)s.bytes);
+      if (at == f) itself = 1; else from = at;
+    }
+    if (!from && !itself) return NOT_MIXED_;
+    if (from ? from >= w->low && from < w->high : !w->itself) return UNCLEAR_;
+    if (from) f = from;
+    number = w->number;
+  }
+  return NOT_MIXED_;
+}
+/* Python hears once of *what* at *site*: further times are counted. */
+static void escapes_at_(Core *m, int what, int why, int site) {
+  if (counted_(m, what, site)) return;
   m->site = site;
-  up_(m, UP_SUSPECT, ESCAPED, 0);
+  up_(m, UP_SUSPECT, why, 0);
+}
+/* Bytes without a value, the first at flag *f*, are stored to GDRAM at *site*. */
+static void escapes_(Core *m, At s, int64_t n, int64_t rows, int64_t step, int site) {
+  Stores_ *t = SCREEN_(m)->stores;
+  if (!(m->screens & SCREEN_INIT)) return;
+  int mixed = NOT_MIXED_;
+  if (UNLIKELY(t->mixes)) {
+    const uint8_t *f = 0;
+    for (int64_t k = 0; k < rows && !f; k++) f = memchr(flags_say_((At){s.a, s.o + k * step}, n, 0), 1, (size_t)n);
+    mixed = !f || t->odd || SHARED(s.a->space) ? UNCLEAR_ : mixed_on_way_(t, f);
+  }
+  if (mixed == UNCLEAR_) t->guessed = 1;
+  if (mixed >= 0) escapes_at_(m, MIXED_ESCAPES_, MIXED_ESCAPED, mixed);
+  else escapes_at_(m, ESCAPES_, ESCAPED, site);
+}
+/* What a statement at *site* has written lacks values: [low, high) of the flags; its sources follow. */
+static Lacking_ *leaves_(Core *m, At d, int64_t whole, int site) {
+  Stores_ *t = SCREEN_(m)->stores;
+  const uint8_t *low = FLAGS_(d);
+  int64_t k = 0, mixes = 0;
+  for (; k < t->lacking && (t->lack[k].site != site || t->lack[k].low != low); k++) mixes |= t->lack[k].site == site && t->lack[k].mixes;
+  if (k == MOST_LACKING || SHARED(d.a->space)) { t->odd = 1; return 0; }
+  Lacking_ *w = &t->lack[k];
+  if (k == t->lacking) { t->lacking++; w->mixes = (int32_t)mixes; }
+  w->low = low; w->high = low + whole; w->number = ++t->writes; w->site = site;
+  w->clear = w->itself = w->many = 0;
+  return w;
+}
+static void out_of_(Lacking_ *w, At s, int64_t bytes) {
+  if (w->many == MOST_SOURCES || SHARED(s.a->space)) { w->clear &= s.a->flags == 0; return; }
+  w->source[w->many++] = (Source_){(uint8_t *)s.a->flags, s.o, bytes};
+}
+/* Rows with a value lie around bytes that others have left without: who wrote last there does not follow from what is kept. */
+static void around_(Core *m, At d, int64_t n, int64_t far) {
+  Stores_ *t = SCREEN_(m)->stores;
+  const uint8_t *low = FLAGS_(d) + (far < 0 ? far : 0), *high = FLAGS_(d) + n + (far < 0 ? 0 : far);
+  for (const Lacking_ *w = t->lack, *end = w + t->lacking; w < end; w++) if (w->low < high && low < w->high) t->odd = 1;
 }
 void partly_given_(Core *m, At p, int site) {
   if (!p.a->flags) return;
@@ -39,14 +110,14 @@ int any_lacks_(const uint8_t *flags, int64_t low, int64_t n) {
   return 0;
 }
 /* Let the flags of a piece be true, whatever is said of its lines; where they are going to change, they say it from now on. */
-static uint8_t *flags_say_(At p, int64_t n, int change) {
-  uint8_t *flags = (uint8_t *)p.a->flags;
-  for (int64_t k = p.o / FLAG_LINE; n > 0 && k <= (p.o + n - 1) / FLAG_LINE; k++) {
+static uint8_t *flags_at_(uint8_t *flags, int64_t low, int64_t n, int change) {
+  for (int64_t k = low / FLAG_LINE; n > 0 && k <= (low + n - 1) / FLAG_LINE; k++) {
     if (LINE_(flags, k) != FLAGS_SAY) memset(flags + k * FLAG_LINE, LINE_(flags, k), FLAG_LINE);
     if (change) LINE_(flags, k) = FLAGS_SAY;
   }
-  return flags + p.o;
+  return flags + low;
 }
+static uint8_t *flags_say_(At p, int64_t n, int change) { return flags_at_((uint8_t *)p.a->flags, p.o, n, change); }
 /* A part of one line. */
 static void part_has_(uint8_t *flags, int64_t low, int64_t high) {
   const int64_t k = low / FLAG_LINE;
@@ -68,19 +139,22 @@ int lacks_rows_(At p, int64_t n, int64_t more, int64_t step) {
   for (int64_t k = 0; k <= more; k++) if (any_lacks_((const uint8_t *)p.a->flags, p.o + k * step, n)) return 1;
   return 0;
 }
-void given_rows_(At p, int64_t n, int64_t more, int64_t step) {
+void given_rows_(Core *m, At p, int64_t n, int64_t more, int64_t step) {
   if (!p.a->flags) return;
   STORED_(p);
   for (int64_t k = 0; k <= more; k++) all_have_((uint8_t *)p.a->flags, p.o + k * step, n);
+  if (UNLIKELY(SCREEN_(m)->stores->lacking) && more && p.a->space != GDRAM) around_(m, p, n, more * step);
 }
 /* Rows of bytes move with their flags. */
-void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int site) {
+void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int flies, int site) {
   const int lacks = lacks_rows_(s, n, rows - 1, fs);
   if (lacks && s.a->space == GDRAM) SCREEN_(m)->stores->far = 1;
-  if (lacks && d.a->space == GDRAM) escapes_(m, site);
+  if (lacks && d.a->space == GDRAM) escapes_(m, s, n, flies ? 0 : rows, fs, site);
   else if (lacks && !d.a->flags) suspect_(m, SCREEN_INIT, site);
-  if (!lacks || d.a->space == GDRAM) { given_rows_(d, n, rows - 1, ts); return; }
+  if (!lacks || d.a->space == GDRAM) { given_rows_(m, d, n, rows - 1, ts); return; }
   if (!d.a->flags) return;
+  Lacking_ *w = leaves_(m, d, (rows - 1) * ts + n, site);
+  if (w && rows == 1 && !flies) { w->clear = 1; out_of_(w, s, n); }
   for (int64_t k = 0; k < rows; k++) {
     const uint8_t *from = flags_say_((At){s.a, s.o + k * fs}, n, 0);
     memmove(flags_say_((At){d.a, d.o + k * ts}, n, 1), from, (size_t)n);
@@ -92,16 +166,25 @@ void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int
   Stores_ *t = SCREEN_(m)->stores;
   const int64_t lanes = d.bytes / d.size;
   const int sure = lanewise == 1;
+  int itself = -1, lacks = -1;
   for (int j = 0; j < many; j++) {
     const int same = s[j].at.a == d.at.a && s[j].at.o < d.at.o + d.bytes && d.at.o < s[j].at.o + s[j].bytes;
     const int64_t own = s[j].bytes / s[j].size;
     if ((own != lanes && (lanewise != 2 || own <= 0 || lanes % own)) || (same && (s[j].size != d.size || s[j].at.o != d.at.o || own != lanes))) lanewise = 0;
     t->far |= s[j].at.a->space == GDRAM && s[j].at.a->flags;
+    if (same) itself = j;
+    if (lacks < 0 && lacks_(s[j].at, s[j].bytes)) lacks = j;
   }
   if (!sure || !lanewise) t->guessed = 1;
-  if (d.at.a->space == GDRAM && sure && lanewise) { escapes_(m, site); given_(d.at, d.bytes); return; }
+  if (d.at.a->space == GDRAM && sure && lanewise) { escapes_(m, s[lacks].at, s[lacks].bytes, 1, 0, site); given_(d.at, d.bytes); return; }
   if (d.at.a->space == GDRAM || !d.at.a->flags) { suspect_(m, SCREEN_INIT, site); return; }
   for (int j = 0; j < many; j++) if (s[j].at.a->flags) flags_say_(s[j].at, s[j].bytes, 0);
+  Lacking_ *w = leaves_(m, d.at, d.bytes, site);
+  if (w && sure && lanewise) {
+    w->clear = 1;
+    w->itself = itself >= 0 && !memchr(flags_say_(s[itself].at, s[itself].bytes, 0), 0, (size_t)s[itself].bytes);
+    for (int j = 0; j < many; j++) out_of_(w, s[j].at, s[j].bytes);
+  }
   uint8_t *to = flags_say_(d.at, d.bytes, 1);
   if (!lanewise) { memset(to, 1, (size_t)d.bytes); return; }
   uint8_t lane[1024];
@@ -121,6 +204,99 @@ void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int
     else if (d.size == 2) for (int64_t i = 0; i < n; i++) { const uint16_t w = (uint16_t)(lane[i] * 0x0101u); memcpy(to + 2 * (k + i), &w, 2); }
     else for (int64_t i = 0; i < n; i++) memset(to + d.size * (k + i), lane[i], (size_t)d.size);
   }
+}
+/* ---- what a row makes of bytes without a value ---- */
+static int64_t reach_of_(const Operand_ *o) { return o->more * o->step + o->bytes; }
+void forgets_(const Asked_ *q) { free(q->all); }
+/* Makes room for the copies of *many* operands, in the order of the row. */
+void asks_(Asked_ *q, int many, const Operand_ *o) {
+  int64_t size = 0;
+  for (int k = 0; k < many; k++) size += (reach_of_(o + k) + 127) / 64 * 64 * (o[k].writes ? 3 : 1);
+  uint8_t *next = q->all = malloc((size_t)size);
+  for (int k = 0; k < many; k++) {
+    const int64_t room = (reach_of_(o + k) + 127) / 64 * 64;
+    q->room[k] = next; next += room;
+    if (!o[k].writes) continue;
+    q->first[k] = next; q->answer[k] = next + room; next += 2 * room;
+  }
+}
+/* What bytes without a value hold in turn: zero, no number, huge, small; what looks random; another source. */
+static const uint8_t FILLING_[] = {0x00, 0xFF, 0x7F, 0x3C};
+enum { FILLINGS_ = 4, RANDOM_ = 4, TWIN_ = 5, DIFFERS_ = 1 << FILLINGS_, EACH_FILLING_ = DIFFERS_ - 1 };
+static const uint8_t *held_at_(const Operand_ *o) { return (const uint8_t *)o->at.a->raw + o->at.o; }
+void fills_(Asked_ *q, int many, const Operand_ *o, int content) {
+  for (int k = 0; k < many; k++) {
+    if (!o[k].reads) continue;
+    const int64_t n = reach_of_(o + k);
+    if (content == 0 || o[k].writes) memcpy(q->room[k], held_at_(o + k), (size_t)n);
+    if (!lacks_(o[k].at, n)) continue;
+    int twin = 0;
+    while (twin < many && (twin == k || !o[twin].reads)) twin++;
+    if (twin == many) twin = k;
+    const uint8_t *other = held_at_(o + twin), *flags = flags_say_(o[k].at, n, 0), *end = flags + n, *stop;
+    const int64_t length = reach_of_(o + twin);
+    for (const uint8_t *from = flags; from < end && (from = memchr(from, 1, (size_t)(end - from))); from = stop) {
+      stop = memchr(from, 0, (size_t)(end - from));
+      if (!stop) stop = end;
+      uint8_t *to = q->room[k];
+      if (content < FILLINGS_) memset(to + (from - flags), FILLING_[content], (size_t)(stop - from));
+      else for (int64_t i = from - flags; i < stop - flags; i++) to[i] = content == RANDOM_ ? (uint8_t)((uint32_t)i * 2654435761u >> 21) : other[i % length];
+    }
+  }
+}
+/* What the body has made of one content. */
+typedef uint8_t Bytes_ __attribute__((vector_size(16), aligned(1), may_alias));
+void takes_(Asked_ *q, int many, const Operand_ *o, int content) {
+  for (int k = 0; k < many; k++) {
+    if (!o[k].writes) continue;
+    const uint8_t *now = q->room[k], *first = q->first[k];
+    uint8_t *answer = q->answer[k];
+    const int64_t n = reach_of_(o + k), step = o[k].more ? o[k].step : n;
+    if (content == 0) { first = now; q->room[k] = q->first[k]; q->first[k] = (uint8_t *)first; }
+    const uint8_t byte = content < FILLINGS_ ? FILLING_[content] : 0, bit = (uint8_t)(content < FILLINGS_ ? 1 << content : 0);
+    for (int64_t r = 0; r < n; r += step)
+      for (int64_t i = r; i < r + o[k].bytes; i += (int64_t)sizeof(Bytes_)) { /* the room reaches further */
+        const Bytes_ is = *(const Bytes_ *)(now + i);
+        *(Bytes_ *)(answer + i) = (content ? *(Bytes_ *)(answer + i) : (Bytes_){0}) | ((Bytes_)(is != *(const Bytes_ *)(first + i)) & DIFFERS_) | ((Bytes_)(is == byte) & bit);
+      }
+  }
+}
+/* The flags of what it writes, which is all of it: a byte has a value where each content leads to the same one. */
+void answers_(Core *m, Asked_ *q, int many, const Operand_ *o, int lanewise, int site) {
+  Stores_ *t = SCREEN_(m)->stores;
+  int moved = 1;
+  for (int k = 0; k < many; k++) t->far |= o[k].reads && o[k].at.a->space == GDRAM && o[k].at.a->flags;
+  for (int k = 0; k < many; k++) {
+    if (!o[k].writes) continue;
+    const int64_t far = o[k].more * o[k].step;
+    int itself = 0, lacks = 0;
+    for (int j = 0; j < many; j++) {
+      if (!o[j].reads || o[j].at.a != o[k].at.a || o[j].at.o >= o[k].at.o + far + o[k].bytes || o[k].at.o >= o[j].at.o + o[j].bytes) continue;
+      itself = o[j].at.a->flags && !memchr(flags_say_(o[j].at, o[j].bytes, 0), 0, (size_t)o[j].bytes);
+    }
+    for (int64_t r = 0; r <= far; r += o[k].step ? o[k].step : 1) {
+      uint8_t *flags = o[k].at.a->flags ? flags_say_((At){o[k].at.a, o[k].at.o + r}, o[k].bytes, 1) : 0;
+      for (int64_t i = 0; i < o[k].bytes; i++) {
+        const uint8_t answer = q->answer[k][r + i], differs = (answer & DIFFERS_) != 0;
+        if (differs && (answer & EACH_FILLING_) != EACH_FILLING_) moved = 0;
+        if (flags) flags[i] = differs;
+        lacks |= differs;
+      }
+    }
+    if (lacks && (!o[k].at.a->flags || o[k].at.a->space == GDRAM)) suspect_(m, SCREEN_INIT, site);
+    if (!o[k].at.a->flags) continue;
+    if (o[k].more && !lacks) around_(m, o[k].at, o[k].bytes, far);
+    Lacking_ *w = lacks ? leaves_(m, o[k].at, far + o[k].bytes, site) : 0;
+    if (!w) continue;
+    w->clear = !o[k].more;
+    w->itself = itself;
+    for (int j = 0; j < many; j++) if (o[j].reads) out_of_(w, o[j].at, o[j].bytes);
+  }
+  if (!lanewise && !moved) {
+    t->mixes = 1;
+    for (int64_t k = 0; k < t->lacking; k++) if (t->lack[k].site == site) t->lack[k].mixes = 1;
+  } else t->turned |= !lanewise;
+  forgets_(q);
 }
 int meets_(const Core *m, int list, int64_t alloc, int64_t low, int64_t high, int writes) {
   const Span_ *s = SCREEN_(m)->span[list], *end = s + SCREEN_(m)->n[list];

@@ -20,12 +20,22 @@ int lacks_rows_(At p, int64_t n, int64_t more, int64_t step);
 /* In front of the flags of tensors is a byte that says whether something was stored. */
 #define STORED_(p) (((uint8_t *)(p).a->flags)[-1] = 1)
 ALWAYS void given_(At p, int64_t n) { if (p.a->flags) { STORED_(p); all_have_((uint8_t *)p.a->flags, p.o, n); } }
-void given_rows_(At p, int64_t n, int64_t more, int64_t step);
+void given_rows_(Core *m, At p, int64_t n, int64_t more, int64_t step);
 /* A destination of which the data decide how much is written: what had no value still has none. */
 COLD void partly_given_(Core *m, At p, int site);
-void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int site);
+void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int flies, int site);
 typedef struct Piece_ { At at; int64_t bytes, size; } Piece_;
 COLD void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site);
+/* What a row makes of bytes without a value, as `observe.value_flow.dependence` has it: its body runs on copies of the operands, with several contents
+   there.  *room* has the copies, *answer* a bit for each content that a byte written is equal to, and one where it differs from the *first*. */
+enum { CONTENTS_ = 6 };
+typedef struct Asked_ { uint8_t *all, *room[MOST_ASKED], *first[MOST_ASKED], *answer[MOST_ASKED]; } Asked_;
+struct Operand_;
+COLD void asks_(Asked_ *q, int many, const struct Operand_ *o);
+COLD void fills_(Asked_ *q, int many, const struct Operand_ *o, int content);
+COLD void takes_(Asked_ *q, int many, const struct Operand_ *o, int content);
+COLD void answers_(Core *m, Asked_ *q, int many, const struct Operand_ *o, int lanewise, int site);
+COLD void forgets_(const Asked_ *q);
 
 /* ---- what is not over: as observe/races/pipes.py has it, in spans of bytes ---- */
 typedef struct Span_ { int64_t alloc, low, high, writes; } Span_;
@@ -34,7 +44,12 @@ typedef struct Went_ { int64_t end, number; int32_t row, segment; } Went_;
 typedef struct Stored_ { int64_t key, site; Went_ last, furthest; } Stored_;
 /* An access to what is shared, by itself, where each is kept (`screen.SHARED`). */
 typedef struct Shared_ { int64_t low, high, time, value; int32_t key, segment, site, row, kind, pipe, type, how; } Shared_;
-typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, shared, most, many, guessed, far; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
+/* The last write of a statement to a place on the chip that left bytes without a value: the flags of what it wrote and read.  *clear*: all is known of
+   it; *mixes*: its statement mixed lanes; *itself*: it read what it wrote, and no byte of that had a value. */
+typedef struct Source_ { uint8_t *flags; int64_t low, bytes; } Source_;
+typedef struct Lacking_ { const uint8_t *low, *high; int64_t number; int32_t site, mixes, clear, itself, many, spare; Source_ source[MOST_SOURCES]; } Lacking_;
+typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, shared, most, many, guessed, far, mixes, lacking, writes, odd, turned;
+  Lacking_ lack[MOST_LACKING]; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
 /* What a core has done since it has waited for all: an operand of an event in each row.  *met*: two of the events may be in no order; *shared*: on
    bytes of GDRAM; *unclear*: not all of them are here. */
 typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, step; } Noted_;

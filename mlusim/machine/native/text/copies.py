@@ -146,7 +146,7 @@ def _looked(form: CopyForm) -> Lines:
 def _settle(form: CopyForm) -> Lines:
     moved = "1, 0, 0" if form.shaped is False else "rows, ts, fs"
     yield f"  settle_(m, {_PIPE});"
-    yield f"  SCREENED_(flags_move_(m, dst, src, size, {moved}, site);)"
+    yield f"  SCREENED_(flags_move_(m, dst, src, size, {moved}, 0, site);)"
 
 
 def _traffic(form: CopyForm) -> Lines:

@@ -23,9 +23,11 @@ from mlusim.isa.declare import Intrinsic, Operand, Passes
 from mlusim.isa.table import ISA, NUMBERS, settles
 from mlusim.machine.native.text.screen import (
     Footprint,
+    asking,
     before,
     behind,
     beside,
+    is_asked,
     numbers_before,
     numbers_behind,
 )
@@ -224,30 +226,48 @@ class _Door:
             yield f"  {result} result = 0;"
         if self._idle:
             yield f"  IDLE_(m->memory_core, {'' if result == 'void' else 'result'})"
+        if self._asked:
+            yield "  Asked_ asked_; asked_.all = 0;"
         yield from self._facts()
         yield from (f"  if (UNLIKELY({condition})) goto slow;" for condition in self._broken())
         yield from self._values()
         yield from self._arrays()
-        sums = self.mode is Mode.BESIDE and adds(row)
-        looks = self.mode in (Mode.SCREENED, Mode.BESIDE) and not sums
+        looks = self.mode in (Mode.SCREENED, Mode.BESIDE) and not self._sums
         spans = [self._touched(o) for o in self.operands] if looks else ()
         yield from beside(row, spans) if self.mode is Mode.BESIDE else self._before(spans)
-        for step in self.steps:
-            if isinstance(step, steps.Settle):
-                yield f"  m->site = site; settle_(m, P_{step.pipe.name});"
+        settling = (step.pipe.name for step in self.steps if isinstance(step, steps.Settle))
+        yield from (f"  m->site = site; settle_(m, P_{pipe});" for pipe in settling)
         spins = any(isinstance(step, steps.Spin) for step in self.steps)
-        yield from self._sum(text) if sums else (f"  {'int changed_ = 0; ' if spins else ''}{text}",)
+        yield from self._performed(spans, f"{'int changed_ = 0; ' if spins else ''}{text}")
         if self.mode is Mode.SCREENED:
             yield from behind(row, spans, settles)
             yield from numbers_behind(row, self.number, spans, returns=self._returns_float)
-        if row.form == "strided":
-            yield from self._accounts()
-        else:
-            yield from charges(self.steps, self)
+        yield from self._accounts() if row.form == "strided" else charges(self.steps, self)
         if spins:
             yield "  m->site = site; atomic_step_(m, !changed_);"
-        yield from self._slow(result)
+        yield from self._slow(result, "forgets_(&asked_); " * self._asked)
         yield "}"
+
+    @property
+    def _asked(self) -> bool:
+        """Return whether the body says what it makes of bytes without a value."""
+        return self.mode is Mode.SCREENED and is_asked(
+            self.row, [self._touched(o) for o in self.operands], settles
+        )
+
+    @property
+    def _sums(self) -> bool:
+        """Return whether it is a sum that may be made later."""
+        return self.mode is Mode.BESIDE and adds(self.row)
+
+    def _performed(self, spans: Sequence[Footprint], text: str) -> Iterator[str]:
+        """Render *text*, the row's body, as the mode has it run."""
+        if self._sums:
+            yield from self._sum(text)
+        elif self._asked:
+            yield from asking(spans, [f"T_{SUFFIX[self.types[o.name].name]}" for o in self.operands], text)
+        else:
+            yield f"  {text}"
 
     def _noted(self) -> Iterator[str]:
         """Render that the instruction begins, with how many elements it takes; 0 where no argument says so."""
@@ -300,14 +320,14 @@ class _Door:
             if o.partial:
                 yield f"  const int64_t room_{o.name} = {self._span(o)} / {self.types[o.name].size};"
 
-    def _slow(self, result: str) -> Iterator[str]:
-        """Render the call of Python's method for the row."""
+    def _slow(self, result: str, before: str) -> Iterator[str]:
+        """Render the call of Python's method for the row, and what comes *before* it."""
         up = f"UP(m, {self.number}, site, {', '.join(self._arguments())})"
         yield f"  return{'' if result == 'void' else ' result'};"
         yield "slow:"
         yield "  if (deepen_(m)) goto again;"
         if result == "void":
-            yield f"  {up};"
+            yield f"  {before}{up};"
         else:
             back = f"r.kind == IS_FLOAT ? ({result})float_of(r) : ({result})(int64_t)r.bits"
             yield f"  Argument r = {up}; return {back};"

@@ -5,7 +5,7 @@ is run again in Python, whose checkers report it (`machine.native.screen`).  How
 the row declares, for both engines.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from attrs import frozen
@@ -34,7 +34,8 @@ LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_WORDS = SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4
 MADE = 1 << 20  # beyond the numbers of tests of values: each row has some here, by the rule
-ESCAPES = MADE - 1  # beside them: bytes without a value are stored to GDRAM
+MIXED_ESCAPES = MADE - 1  # beside them: bytes escape that an instruction has mixed of some without a value
+ESCAPES = MADE - 2  # bytes without a value are stored to GDRAM
 MISPLACED = (
     ESCAPES - 2
 )  # a scalar load, or behind it a store, that is not aligned or not where scalar code reaches
@@ -67,7 +68,10 @@ HOW_PIPE, HOW_PLACE = 1 << 8, 1 << 16
 """How an operand is used: bits, the pipe of a copy and the place among the row's operands by these factors; a wait's flags stand for the pipe."""
 WINDOW_MET, WINDOW_ENDS = 256, 512  # beside `Screened`: a window has an event that is in no order; it ends
 STORES_CONST = 1024  # something is stored to what is only read
-ESCAPED = 2048  # bytes without a value are stored to GDRAM
+ESCAPED, MIXED_ESCAPED = (
+    2048,
+    4096,
+)  # bytes without a value are stored to GDRAM; the same of what lanes were mixed into
 
 MOST_STORED = 1024  # places that store to tensors of which some bytes have no value; a power of two
 WENT = np.dtype([("end", "i8"), ("number", "i8"), ("row", "i4"), ("segment", "i4")])
@@ -83,10 +87,22 @@ SHARED = np.dtype(
 TYPE_BYTES = -1  # a small store of bytes that were copied; of a scalar ``type`` is one more than the number of its element type, 0 of others
 HOW_WORD, HOW_PENDING, HOW_UNCLEAR = 1, 2, 4
 """How an atomic acts: on one word; while something of its core is on its way to shared memory, or may be."""
+MOST_LACKING, MOST_SOURCES, HOPS, MOST_ASKED = 64, 4, 12, 8
+LACKING = np.dtype(
+    [
+        *((name, "u8") for name in ("low", "high")),
+        ("number", "i8"),
+        *((name, "i4") for name in ("site", "mixes", "clear", "itself", "many", "spare")),
+        ("source", [("flags", "u8"), ("low", "i8"), ("bytes", "i8")], MOST_SOURCES),
+    ]
+)
+"""The last write of a statement to a place on the chip that left bytes without a value: the addresses of their flags, and of those of its sources."""
 STORES = np.dtype(
     [
         *((name, "i8") for name in ("stored", "number", "unclear", "alone")),
         *((name, "i8") for name in ("time", "pipe", "shared", "most", "many", "guessed", "far")),
+        *((name, "i8") for name in ("mixes", "lacking", "writes", "odd", "turned")),
+        ("lack", LACKING, MOST_LACKING),
         ("store", STORED, MOST_STORED),
         ("store_at", "i2", 2 * MOST_STORED),
     ]
@@ -94,7 +110,8 @@ STORES = np.dtype(
 """All of them, of a launch, as `screen.h` lays them out: how many, how many stores there were, whether they are not all known, and
 whether a core begins its task when the one before has ended.  Behind that how many instructions have touched what tasks share, the pipe of the last, and
 where each access of theirs is kept: the address of `SHARED`, how many have room, how many there are.  Then whether some byte may have a value that
-counts as one without, and whether bytes of a tensor without a value were read."""
+counts as one without, and whether bytes of a tensor without a value were read; whether lanes were mixed of such bytes, how many of `LACKING` there
+are and how many such writes there were, whether they are not all known, and whether an instruction that mixes lanes has not done so."""
 
 KEPT_PAGE = 1 << 12  # bytes of GDRAM that are kept together before they change, where tasks run at once
 MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 8192, 8192, 8  # the first three are powers of two
@@ -129,7 +146,8 @@ CONSTANTS = (
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_COMPARED": MOST_COMPARED, "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
-        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "ESCAPED": ESCAPED, "ESCAPES_": ESCAPES, "MISPLACED_": MISPLACED, "ALONE_": ALONE, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "SAMPLE": values.SAMPLE,
+        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "ESCAPED": ESCAPED, "MIXED_ESCAPED": MIXED_ESCAPED, "ESCAPES_": ESCAPES, "MIXED_ESCAPES_": MIXED_ESCAPES,
+        "MOST_LACKING": MOST_LACKING, "MOST_SOURCES": MOST_SOURCES, "HOPS_": HOPS, "MOST_ASKED": MOST_ASKED, "MISPLACED_": MISPLACED, "ALONE_": ALONE, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "SAMPLE": values.SAMPLE,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
         "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE, "TYPE_BYTES": TYPE_BYTES,
         "HOW_WORD": HOW_WORD, "HOW_PENDING": HOW_PENDING, "HOW_UNCLEAR": HOW_UNCLEAR,
@@ -190,11 +208,8 @@ def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[
             yield f"  element_(m, {span.at}, {span.size}, {kind}, site);"
             yield f"  accesses_(m, {span.at}, {span.size}, {kind}, {MEMORY_TYPES.index(span.dtype)}, site);"
         return
-    operands = ", ".join(
-        f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.argument}, {int(s.reads)}, {int(s.writes)}, {place}, {int(s.shaped)}}}"
-        for place, s in sorted(enumerate(spans), key=lambda pair: pair[1].argument)
-    )
-    yield f"  if (HEARS(m)) operands_(m, {len(spans)}, (Operand_[]){{{operands}}}, {number}, 0, site);"
+    operands = _operands(sorted(enumerate(spans), key=lambda pair: pair[1].argument))
+    yield f"  if (HEARS(m)) operands_(m, {len(spans)}, {operands}, {number}, 0, site);"
     if any(space.shared for s in spans for space in s.operand.spaces):
         yield f"  begins_(m, {number}, {f'P_{row.pipe.name}' if row.pipe in (Pipe.IO, Pipe.MOVE) else 0});"
     yield from _in_order(row, spans)
@@ -208,6 +223,15 @@ def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[
     yield f"  const int lacks__ = {asked or '0'};"
     if asked and (row.returns != "None" or any(not s.exact for s in spans if s.writes)):
         yield "  if (UNLIKELY(lacks__)) suspect_(m, SCREEN_INIT, site);"
+
+
+def _operands(placed: Iterable[tuple[int, Footprint]]) -> str:
+    """Render the operands, each with its place in the row."""
+    operands = ", ".join(
+        f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.argument}, {int(s.reads)}, {int(s.writes)}, {place}, {int(s.shaped)}}}"
+        for place, s in placed
+    )
+    return f"(Operand_[]){{{operands}}}"
 
 
 def _in_order(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
@@ -260,26 +284,66 @@ def _lanes(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> int:
     return _SETTLED if lanes == 1 and not alone else lanes
 
 
+def is_asked(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> bool:
+    """Return whether C asks the body of *row* what it makes of bytes without a value: no lane depends on its own sources alone, or one *settles* it."""
+    return (
+        row.form == "dense"
+        and row.returns == "None"
+        and (row.flow is not Flow.LANEWISE or settles(row, spans[0].dtype))
+        and len(spans) <= MOST_ASKED
+        and all(s.exact if s.writes else s.more == "0" for s in spans)
+        and any(s.reads for s in spans)
+        and not any(space.shared for s in spans for space in s.operand.spaces)
+    )
+
+
+def asking(spans: Sequence[Footprint], types: Sequence[str], text: str) -> Iterator[str]:
+    """Render *text*, a row's body, to run on copies of its operands of *types* first if some byte has no value: with several contents there."""
+    many, operands = len(spans), _operands(enumerate(spans))
+    names = [s.operand.name for s in spans]
+    copies = "".join(
+        f" {n} = ({t} *)asked_.room[{k}];" for k, (n, t) in enumerate(zip(names, types, strict=True))
+    )
+    real = "".join(f" {n} = ({t} *)at(a_{n});" for n, t in zip(names, types, strict=True))
+    yield "  int content_ = CONTENTS_;"
+    yield f"  if (UNLIKELY(lacks__)) {{ asks_(&asked_, {many}, {operands}); content_ = 0; }}"
+    yield "  for (;; content_++) {"
+    yield f"    if (UNLIKELY(content_ < CONTENTS_)) {{ fills_(&asked_, {many}, {operands}, content_);{copies} }}"
+    yield f"    {{ {text} }}"
+    yield "    if (LIKELY(content_ == CONTENTS_)) break;"
+    yield f"    takes_(&asked_, {many}, {operands}, content_);"
+    yield f"    if (content_ == CONTENTS_ - 1) {{{real} }}"
+    yield "  }"
+
+
 def behind(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> Iterator[str]:
     """Render the lines after the instruction: what it writes has a value if all that it read had one, or if one operand *settles* it."""
     if row.form in ("load", "store") or not spans:
         return
     sources = [s for s in spans if s.reads]
+    if is_asked(row, spans, settles):
+        answers = f"answers_(m, &asked_, {len(spans)}, {_operands(enumerate(spans))}, {int(row.flow is Flow.LANEWISE)}, site)"
+        marks = "; ".join(_marks(s) for s in spans if s.writes)
+        yield f"  if (UNLIKELY(lacks__)) {answers}; else {{ {marks}; }}"
+        return
     for span in (s for s in spans if s.writes):
         if not span.exact:
             yield f"  partly_given_(m, {span.at}, site);"
             continue
-        marks = (
-            f"given_({span.at}, {span.extent})"
-            if span.more == "0"
-            else f"given_rows_({span.at}, {span.extent}, {span.more}, {span.step})"
-        )
+        marks = _marks(span)
         if not sources:
             yield f"  {marks};"
             continue
         pieces = ", ".join(f"{{{s.at}, {s.whole}, {s.size}}}" for s in sources)
         flow = f"flags_flow_(m, {_lanes(row, spans, settles)}, {len(sources)}, (Piece_[]){{{pieces}}}, (Piece_){{{span.at}, {span.whole}, {span.size}}}, site)"
         yield f"  if (UNLIKELY(lacks__)) {flow}; else {marks};"
+
+
+def _marks(span: Footprint) -> str:
+    """Render that all bytes of an operand have a value."""
+    if span.more == "0":
+        return f"given_({span.at}, {span.extent})"
+    return f"given_rows_(m, {span.at}, {span.extent}, {span.more}, {span.step})"
 
 
 # -- what vectors do to numbers: before the bytes change, and behind ----------------------------------
