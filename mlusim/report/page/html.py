@@ -28,6 +28,7 @@ from mlusim.report.page.pictures import color, memory, off_chip_directions, roof
 from mlusim.report.page.render import made, rendered
 from mlusim.report.record import CallRecord
 from mlusim.report.whatif import WhatIfStudy
+from mlusim.time.timing import PIPES
 
 SPACES = ("NRAM", "SRAM", "WRAM")
 
@@ -104,8 +105,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "spaces": [
             n
             for n in SPACES
-            # NRAM is always shown, since it is of interest that it is unused; other spaces only if they are
-            # used.
+            # NRAM is always shown, since it is of interest that it is unused; others only if they are used.
             if n == SPACES[0] or any(n in r.memory and r.memory[n].high_water for r in records)
         ],
         "verdicts": verdicts(records),
@@ -123,9 +123,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "draw_timeline": lambda record: timeline(
             f"{record.operator} {record.case}", record.launches, find_board(record.board)
         ),
-        "pipes": {
-            name: color(n) for n, name in enumerate(("scalar", "vector", "tensor", "IO-DMA", "move-DMA"))
-        },
+        "pipes": {name: color(n) for n, name in enumerate(PIPES)},
         "over": any(r.efficiency is not None and r.efficiency.io_efficiency > 1 for r in records),
     }
 
