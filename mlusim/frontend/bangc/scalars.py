@@ -1,4 +1,4 @@
-"""Arithmetic of C: its operators and floating types as tables, of which folding, the debugger and both renderers derive theirs."""
+"""C arithmetic: tables of operators and floating types, from which constant folding, the debugger and both renderers derive their code."""
 
 import ast
 import math
@@ -18,7 +18,7 @@ _HALF = struct.Struct("<e")
 
 
 def single_rounder() -> Callable[[float], float]:
-    """Return a function that rounds to float; it owns four bytes, so each thread wants its own."""
+    """Return a function that rounds to float; it has a buffer of four bytes, so each thread needs its own."""
     cell = memoryview(bytearray(4)).cast("f")
 
     def f32(x: float) -> float:
@@ -31,16 +31,16 @@ def single_rounder() -> Callable[[float], float]:
 def to_half(x: float) -> float:
     """Return *x* rounded to half."""
     try:
-        # struct rounds to nearest, ties to even, as the device does, and is cheaper than a scalar of NumPy.
+        # struct rounds to nearest even, like the device, and is faster than a NumPy scalar.
         return float(_HALF.unpack(_HALF.pack(float(x)))[0])
     except OverflowError:
         return math.copysign(math.inf, x)
 
 
 def to_bfloat16(x: float) -> float:
-    """Return *x* rounded to float, then to bfloat16, as compilers compute with it."""
+    """Return *x* rounded to float, then to bfloat16, as compilers do."""
     with np.errstate(all="ignore"):
-        # Rounding straight from double gives another last bit if the float in between is a tie.
+        # Rounding directly from double differs in the last bit if the intermediate float is a tie.
         return float(np.float32(x).astype(ml_dtypes.bfloat16))
 
 
@@ -52,10 +52,10 @@ def to_single(x: float) -> float:
 
 @frozen
 class Real:
-    """A floating type: how Python rounds to it and under which name translated code does, and the C of conversions.
+    """A floating type: rounding in Python and its name in translated code, and the conversions in C.
 
-    Integers up to *exact* are numbers of the type.  ``c_read`` makes a float or a double of it, the others make it of a
-    float, of a double and of an integer.
+    Integers up to *exact* are representable. ``c_read`` converts a value of the type to float or double; the
+    others convert a float, a double and an integer to the type.
     """
 
     type: t.Arithmetic
@@ -73,7 +73,7 @@ class Real:
 REALS: Mapping[t.Arithmetic, Real] = {
     real.type: real
     for real in (
-        # By way of float, a double would be rounded twice to half.
+        # Through float, a double would be rounded twice on its way to half.
         Real(
             t.HALF, to_half, "_c_f16", 1 << 11, "f16", "f16", "from_f16({})", "to_f16({})",
             "narrow_to_f16({}, RN)", "narrow_to_f16((double)({}), RN)",
@@ -95,12 +95,12 @@ REALS: Mapping[t.Arithmetic, Real] = {
 
 
 def real_type(kind: t.Arithmetic) -> Real | None:
-    """Return the row of a floating type; None for any other type."""
+    """Return the row of a floating type, or None."""
     return REALS.get(t.Arithmetic(kind.name, kind.kind, kind.size))
 
 
 def whole(x: float, low: int, high: int) -> int:
-    """Round *x* toward zero; values that do not fit saturate, and NaN becomes 0, as the vendor's conversions do (inferred)."""
+    """Round *x* toward zero; values out of range saturate and NaN becomes 0, as in the vendor's conversions (inferred)."""
     if x != x:  # noqa: PLR0124 - NaN is what differs from itself
         return 0
     return low if x <= low else high if x >= high else int(x)
@@ -109,15 +109,15 @@ def whole(x: float, low: int, high: int) -> int:
 NARROWED, OVERFLOW, SHIFT = "narrowed", "overflow", "shift"
 FLOAT, COUNTER = "float-to-integer", "counter-wraps"
 BEYOND, HALF = "float-overflow", "half-overflow"
-"""Ways in which C silently changes a number."""
+"""Names of the ways in which C silently changes a number."""
 
 
 def change_of_conversion(
     have: t.Arithmetic, to: t.Arithmetic, *, cast: bool = False, steps: bool = False
 ) -> str | None:
-    """Return how C may change a number of type *have* as it becomes one of type *to*; None where it keeps it, or rounds it.
+    """Return how C may silently change a number when it converts it from *have* to *to*; None if it only rounds.
 
-    A *cast* that the source writes may drop bits of integers.  With *steps* the number is the counter of a loop.
+    An explicit *cast* may drop bits of integers. With *steps* the number is a loop counter.
     """
     if to.kind == "float":
         if real_type(to) is REALS[t.HALF] and have.kind != "bool" and real_type(have) is not REALS[t.HALF]:
@@ -131,21 +131,21 @@ def change_of_conversion(
 
 
 def change_of_operation(op: str, kind: t.Arithmetic, *, steps: bool = False) -> str | None:
-    """Return how C may change the result of ``op`` in the type *kind*, of a shift its count; None where it keeps it, or rounds it."""
+    """Return how C may silently change the result of ``op`` in the type *kind* (for a shift: the count); None if it only rounds."""
     if kind.kind == "float":
         return BEYOND if kind == t.FLOAT else HALF if real_type(kind) is REALS[t.HALF] else None
     if op in SHIFTS:
         return SHIFT
-    # Unsigned numbers wrap by the rules of C; a counter that does is reported in any type.
+    # Unsigned numbers wrap by C's rules; a loop counter that wraps is reported in any type.
     if not BINARY[op].tested or not (kind.kind == "int" or steps):
         return None
     return COUNTER if steps else OVERFLOW
 
 
 def kept(value: float, rule: str, low: int, high: int) -> int:
-    """Return what C keeps of *value* in an integer type from *low* to *high* that cannot hold it; of a shift it is the count."""
+    """Return C's value for *value*, which does not fit an integer type [*low*, *high*]; for a shift, the value is the count."""
     if rule == SHIFT:
-        # C leaves larger counts undefined; mask them as unchecked code does.
+        # Larger counts are undefined in C; mask them as unchecked code does.
         return int(value) & ((high - low).bit_length() - 1)
     if isinstance(value, float):
         return whole(value, low, high)
@@ -154,19 +154,19 @@ def kept(value: float, rule: str, low: int, high: int) -> int:
 
 def divide(a: int, b: int) -> int:
     """``a / b`` toward zero."""
-    # Python divides toward minus infinity, and a float would lose bits of 64.
+    # Python divides toward minus infinity, and a float division would lose bits of 64-bit integers.
     quotient = abs(a) // abs(b)
     return quotient if (a >= 0) == (b > 0) else -quotient
 
 
 def int_divide(a: int, b: int) -> int:
-    """``a / b`` of int: the smallest one by -1 is itself, where C++ leaves the result undefined."""
+    """``a / b`` of int; the smallest int by -1 gives itself, which is undefined in C++."""
     quotient = divide(a, b)
     return quotient if quotient != 1 << 31 else -quotient
 
 
 def long_divide(a: int, b: int) -> int:
-    """``a / b`` of long: the smallest one by -1 is itself, where C++ leaves the result undefined."""
+    """``a / b`` of long; the smallest long by -1 gives itself, which is undefined in C++."""
     quotient = divide(a, b)
     return quotient if quotient != 1 << 63 else -quotient
 
@@ -178,7 +178,7 @@ def remainder(a: int, b: int) -> int:
 
 
 def real_divide(a: float, b: float) -> float:
-    """``a / b`` of IEEE 754."""
+    """``a / b`` as in IEEE 754."""
     try:
         return a / b
     except ZeroDivisionError:
@@ -189,12 +189,12 @@ def real_divide(a: float, b: float) -> float:
 
 @frozen
 class BinaryOperator:
-    """An operator on two numbers: on integers and, unless that is None, on *real* ones, before wrapping or rounding.
+    """A binary operator: *whole* on integers and, unless None, *real* on floats, before wrapping or rounding.
 
-    *python* is the node of Python that does the same on integers (of a division: where neither side is negative).
-    With *ring* the low bits of a result follow from those of the operands; what *grows* may leave the type.
-    *helpers* are the functions of translated Python by the size of the type, *c* is how that of C's run-time begins;
-    *tested* names the compilers' form that checks for an overflow.
+    *python* is Python's operator for integers (for a division: with non-negative operands). With *ring*, low
+    bits of the result depend only on low bits of the operands; with *grows*, the result may overflow.
+    *helpers* are functions for translated Python by type size, *c* is the name prefix of the C run-time
+    function; *tested* is the compiler's overflow-checking built-in.
     """
 
     sign: str
@@ -247,16 +247,16 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "_c_fdiv": real_divide,
     "_c_whole": whole,
 }
-"""What translated Python calls, but for rounding to float: of that each core has its own (`single_rounder`)."""
+"""The functions that translated Python calls, except rounding to float, which every core has itself (`single_rounder`)."""
 
 
 def most_shift(kind: t.Arithmetic) -> int:
-    """Return the largest count of a shift in an integer type: what is above it is undefined in C, and taken modulo the width."""
+    """Return the largest legal shift count in an integer type; larger counts are undefined in C and taken modulo the width."""
     return 8 * kind.size - 1
 
 
 def compute(op: str, a: Any, b: Any, within: t.Arithmetic) -> Any:
-    """``a op b`` in the type *within*; None for what C leaves undefined: division by zero, a shift too far."""
+    """Return ``a op b`` in the type *within*; None if it is undefined in C: division by zero, or a shift count out of range."""
     row = BINARY[op]
     if within.kind == "float":
         assert row.real is not None
@@ -272,7 +272,7 @@ def compare(op: str, a: object, b: object) -> bool:
 
 
 def converted(value: Any, to: t.Arithmetic) -> Any:
-    """Return a number as one of type *to*."""
+    """Return a number converted to type *to*."""
     if to.kind == "bool":
         return bool(value)
     if to.kind == "float":
@@ -290,8 +290,8 @@ def _real(value: Any) -> float:
 
 
 def usual(a: t.Arithmetic, b: t.Arithmetic) -> t.Arithmetic:
-    """Return the type in which C computes with *a* and *b*."""
-    # In the order of their ranks; half beside bfloat16 has no common type in C++.
+    """Return the type in which C computes with operands of types *a* and *b*."""
+    # In order of rank; half and bfloat16 have no common type in C++.
     for real in (t.DOUBLE, t.FLOAT, t.HALF, t.BFLOAT16):
         if real in (a, b):
             return real
@@ -303,7 +303,7 @@ def usual(a: t.Arithmetic, b: t.Arithmetic) -> t.Arithmetic:
 
 
 def promoted(a: t.Arithmetic) -> t.Arithmetic:
-    """Return the type that C computes in for one operand of type *a*."""
+    """Return the promoted type of an operand of type *a*."""
     if a.kind == "float" or a.size > 4:
         return a
     return t.UINT32 if a.kind == "uint" and a.size == 4 else t.INT32

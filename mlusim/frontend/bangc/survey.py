@@ -1,4 +1,4 @@
-"""The survey of a source: kernels with their memory and intrinsics, functions, templates, what does not translate."""
+"""A survey of a source: its kernels with memory and intrinsics, functions, templates, and functions that do not translate."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from mlusim.isa.table import ISA
 
 @frozen
 class Untranslated:
-    """A function that does not translate, or is defined nowhere: the construct, and where it is."""
+    """A function that does not translate or has no definition: the construct, and its location."""
 
     function: str
     construct: str
@@ -27,7 +27,7 @@ class Untranslated:
 
 @frozen
 class KernelFacts:
-    """A kernel: ``parameters`` are (name, type), ``declared`` what it declares of each on-chip space."""
+    """A kernel: ``parameters`` are (name, type), ``declared`` is its declared on-chip memory."""
 
     name: str
     file: str
@@ -36,17 +36,17 @@ class KernelFacts:
     translated: bool
     declared: DeclaredMemory
     intrinsics: tuple[str, ...]
-    missing: tuple[str, ...] = ()  # functions that it calls and no file defines
-    interpreted: str | None = None  # what in it has no C, so that the Python engine runs it
+    missing: tuple[str, ...] = ()  # called functions without a definition
+    interpreted: str | None = None  # the construct without C form, so that the Python engine runs the kernel
 
     def too_large(self, arch: Arch) -> Iterator[str]:
-        """Return a sentence for each memory of which it declares more than *arch* has, which the compiler refuses."""
+        """Yield a sentence for each memory of which the kernel declares more than *arch* has; the vendor's compiler refuses that."""
         return self.declared.too_large(self.name, arch)
 
 
 @frozen
 class FileFacts:
-    """One file of a module."""
+    """The survey of one file of a module."""
 
     file: str
     functions: tuple[str, ...]
@@ -82,7 +82,7 @@ def _problems(functions: list[ir.Function]) -> Iterator[Untranslated]:
 
 
 def _absent(module: Module, file: File, functions: list[ir.Function]) -> Iterator[Untranslated]:
-    """Yield the device functions that a kernel reaches and that no file defines."""
+    """Yield the device functions that a kernel reaches but no file defines."""
     listed: set[str] = set()
     for function in functions:
         if function.kind != "kernel" or function.problem is not None:

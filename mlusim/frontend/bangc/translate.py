@@ -1,4 +1,4 @@
-"""A file as intermediate form: from the cache where nothing that it includes has changed, else parsed and lowered."""
+"""Returns the intermediate form of a file: from the cache if no included file has changed, else parsed and lowered."""
 
 import contextlib
 import importlib
@@ -12,11 +12,11 @@ from mlusim.frontend.bangc.parse import trial
 from mlusim.frontend.bangc.parse.precompiled import library_state, state
 from mlusim.frontend.bangc.parse.sources import Options, digest, read
 
-_MAKING = "mlusim.frontend.bangc.making"  # by name: what is in the cache needs no parser
+_MAKING = "mlusim.frontend.bangc.making"  # by name: a cached file needs no parser
 
 
 def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
-    """Translate a file.  Raises as `making.made` does."""
+    """Translate a file. Raises like `making.made`."""
     source = read(path)
     here = Path(__file__).parent
     front_end = cache.stamp_of(
@@ -37,7 +37,7 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
     making = importlib.import_module(_MAKING)
     making.prepare([options.board], options.standard)
     content = trial.in_child(path, lambda: form_data.write(making.made(path, options, requests)))
-    if content is None:  # it raises, which is for this process to see
+    if content is None:  # repeat in this process to get the exception
         try:
             translated: Translated = making.made(path, options, requests)
             content = form_data.write(translated)
@@ -46,14 +46,14 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
     else:
         try:
             translated = form_data.read(content)
-        except form_data.DataError as problem:  # larger than what a form may hold
+        except form_data.DataError as problem:  # larger than the limits of a form
             raise UsageError(f"{path}: {problem}") from None
     cache.write(name, content)
     return translated
 
 
 def _kept(name: str) -> Translated | None:
-    """Read the form under *name* from the cache; None where there is none that can be read."""
+    """Return the form stored under *name* in the cache, or None."""
     content = cache.read(name)
     if content is None:
         return None
@@ -63,7 +63,7 @@ def _kept(name: str) -> Translated | None:
 
 
 def _fresh(form: ir.TranslationUnit) -> bool:
-    """Return whether every file that was read has the content that it had."""
+    """Return whether all files that were read still have the same content."""
     for path, recorded in form.includes.items():
         try:
             if digest(Path(path).read_bytes().decode("utf-8", "replace")) != recorded:

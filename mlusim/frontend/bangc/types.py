@@ -1,4 +1,4 @@
-"""The types of the intermediate form: those of C as a kernel sees them, with sizes of the device's ABI."""
+"""The types of the intermediate form: C types with the sizes of the device's ABI."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from mlusim.arch.dtypes import DType
 
 @frozen
 class Arithmetic:
-    """A number: ``kind`` is "bool", "int", "uint" or "float", ``size`` is in bytes, ``name`` is C's."""
+    """A number type: ``kind`` is "bool", "int", "uint" or "float", ``size`` is in bytes, ``name`` is its C name."""
 
     name: str
     kind: str
@@ -31,11 +31,11 @@ class Arithmetic:
 
     @property
     def whole(self) -> bool:
-        """Return whether it is an integer type, bool included."""
+        """True for integer types, bool included."""
         return self.kind != "float"
 
     def wrapped(self, value: int) -> int:
-        """Return *value* in the range of this integer type, modulo its size."""
+        """Return *value* wrapped to the range of this integer type."""
         low, span = self.low, self.high - self.low + 1
         return (value - low) % span + low
 
@@ -45,9 +45,9 @@ class Arithmetic:
 
 @frozen
 class Void:
-    """No value; what an untyped pointer points to."""
+    """No value; the target type of an untyped pointer."""
 
-    size = 1  # that of arithmetic on ``void *``, as GNU C has it
+    size = 1  # for arithmetic on ``void *``, as in GNU C
 
     def __str__(self) -> str:
         return "void"
@@ -55,7 +55,7 @@ class Void:
 
 @frozen
 class Pointer:
-    """A pointer; with *reference* one that C++ calls a reference, which is never null."""
+    """A pointer; with *reference*, a C++ reference, which is never null."""
 
     to: "Type"
     reference: bool = False
@@ -70,7 +70,7 @@ class Pointer:
 
 @frozen
 class Array:
-    """*count* elements of type *of*, which may be arrays again."""
+    """*count* elements of type *of*, which may be an array too."""
 
     of: "Type"
     count: int
@@ -88,25 +88,25 @@ class Array:
         return f"{inner}{''.join(counts)}"
 
 
-# What records of the Python engine, and pointers to them, have themselves.
+# Attributes that records of the Python engine, and pointers to them, have themselves.
 _TAKEN = "_ahead _c_acting _c_home _unit address assign cast copied field here layout leaf load part raw spot"
 RECORD_ATTRIBUTES = frozenset(_TAKEN.split())
-_OF_PYTHON = frozenset(("None", "True", "False"))  # which are not attributes
+_OF_PYTHON = frozenset(("None", "True", "False"))  # these are not attributes
 MARK = "\N{MIDDLE DOT}"
 
 
 def attribute_of(member: str) -> str:
-    """Return the attribute that holds *member* in a record of the Python engine: its name, marked where records have it for themselves."""
+    """Return the attribute name for a *member* of a record in the Python engine: marked if records already have such an attribute."""
     ours = member in RECORD_ATTRIBUTES or member in _OF_PYTHON or member.endswith(MARK)
     return member + MARK if ours else member
 
 
 UNNAMED = "unnamed_"
-BASE = f"{UNNAMED}base"  # how the name of a base class behind the first begins, which is a member of its own
+BASE = f"{UNNAMED}base"  # name prefix of members for base classes other than the first
 
 
 def hides(name: str, depth: int) -> str:
-    """Return what a member *name* is called in a class with *depth* bases above it, of which one has a member of that name."""
+    """Return the distinct name of member *name* in a class with *depth* bases, one of which has a member of that name."""
     return f"{name}{MARK}{depth}"
 
 
@@ -121,7 +121,7 @@ class Field:
 
 @frozen
 class BitField:
-    """A member of *width* bits, which begin *start* bits into the member *storage*, bytes that it shares with others."""
+    """A bit field of *width* bits, which begins at bit *start* of *storage*, a member of shared bytes."""
 
     name: str
     type: Arithmetic
@@ -132,25 +132,25 @@ class BitField:
 
 @define(eq=False)
 class Record:
-    """A struct or a union.  One object for each in a module, because records may point to themselves."""
+    """A struct or a union; one object per record in a module, because records may point to themselves."""
 
     name: str
     fields: tuple[Field, ...] = ()
     size: int = 0
     align: int = 1
     union: bool = False
-    destroyed: bool = False  # something happens at the end of an object
-    virtual: bool = False  # an object's class chooses its methods
+    destroyed: bool = False  # it has a destructor
+    virtual: bool = False  # it has virtual methods
     bases: "tuple[Record, ...]" = ()  # the first base class, its first base, and so on
-    derived: bool = False  # it is a base of another
-    closure: bool = False  # it is what a lambda captured
-    others: "tuple[Record, ...]" = ()  # bases behind the first that have virtual methods, or are virtual themselves
+    derived: bool = False  # it is a base of another record
+    closure: bool = False  # it has the captures of a lambda
+    others: "tuple[Record, ...]" = ()  # other bases with virtual methods, or virtual bases
 
-    bitfields: "tuple[BitField, ...]" = ()  # in the order of their declaration
+    bitfields: "tuple[BitField, ...]" = ()  # in order of declaration
 
     @property
     def parts(self) -> "tuple[Field | BitField, ...]":
-        """The members as they are declared: bit fields in place of the bytes that hold them."""
+        """The members as declared: bit fields instead of the bytes that hold them."""
         if not self.bitfields:
             return self.fields
         parts: list[Field | BitField] = []
@@ -161,11 +161,11 @@ class Record:
 
     @property
     def own_fields(self) -> tuple[Field, ...]:
-        """The members behind those of its base."""
+        """The members after those of the base."""
         return self.fields[len(self.bases[0].fields) if self.bases else 0 :]
 
     def part(self, base: "Record") -> "tuple[Field, ...] | None":
-        """Return the members in which a *base* lies, outermost first: () for the first base and itself, None for what is not a base."""
+        """Return the path of members to a *base*, outermost first: () for the first base and the record itself, None if it is no base."""
         if base is self or base in self.bases:
             return ()
         for field_ in self.fields:
@@ -176,16 +176,16 @@ class Record:
         return None
 
     def declares(self, name: str) -> bool:
-        """Return whether it, or its first base, has a member of that name."""
+        """Return whether the record or its first base has a member called *name*."""
         return any(f.name in (name, hides(name, len(self.bases))) for f in self.fields)
 
     def named(self, name: str) -> Field:
-        """Return the member that the class itself calls *name*, which may hide a base's."""
+        """Return the member that the class itself declares as *name*, which may hide a base's member."""
         hiding = hides(name, len(self.bases))
         return next((f for f in self.fields if f.name == hiding), None) or self.field(name)
 
     def called(self, name: str) -> str:
-        """Return what its member *name* is called in it; a bit field, or what is in an anonymous union, as it is."""
+        """Return the name in this record for *name*; bit fields and members of anonymous unions keep their names."""
         return self.named(name).name if self.declares(name) else name
 
     def field(self, name: str) -> Field:
@@ -194,7 +194,7 @@ class Record:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name, and those of its bases."""
+        """The names of the record and of its bases."""
         return (self.name, *(b.name for b in self.bases))
 
     def related(self, other: "Record") -> bool:
@@ -203,11 +203,11 @@ class Record:
 
     @property
     def as_tuple(self) -> str:
-        """Return Python's words for a value of the type."""
+        """A description of the Python value for this type."""
         return f"a tuple of {', '.join(f.name for f in self.fields)}"
 
     def paired(self, values: object) -> list[tuple[Field, object]] | None:
-        """Return the first members, each with its value of *values*; None where that is not a sequence, or is too long."""
+        """Return the leading members, each paired with its value; None if *values* is not a sequence or is too long."""
         if isinstance(values, str) or not isinstance(values, Sequence) or len(values) > len(self.fields):
             return None
         return list(zip(self.fields, values, strict=False))
@@ -218,14 +218,14 @@ class Record:
 
 @frozen
 class VectorRegister:
-    """``vv_float`` and its like: a register of one element type."""
+    """``vv_float`` or a similar type: a register with one element type."""
 
     of: Arithmetic
     size = VECTOR_REGISTER
 
     @property
     def dtype(self) -> DType:
-        """The type of its elements; of a mask that of masks."""
+        """The element type; for a mask, that of masks."""
         return dtypes.boolean if self.of == BOOL else memory_dtype(self.of)
 
     def __str__(self) -> str:
@@ -234,9 +234,9 @@ class VectorRegister:
 
 @frozen
 class ClassType:
-    """A class of the C++ library or of a header that mlusim supplies, as ``std::vector<float>``.
+    """A class of the C++ library or of a supplied header, such as ``std::vector<float>``.
 
-    Its members are known to the run-time by name; sources see it through its methods only.
+    The run-time library knows its members by name; sources use its methods only.
     """
 
     name: str
@@ -249,7 +249,7 @@ class ClassType:
 
 @frozen
 class FunctionType:
-    """The type of the function that a pointer points to."""
+    """The target type of a function pointer."""
 
     result: "Type"
     parameters: "tuple[Type, ...]" = field(default=())
@@ -260,12 +260,12 @@ class FunctionType:
 
 
 def refers(kind: "Type | None") -> TypeGuard[Pointer]:
-    """Return whether a type is that of references."""
+    """Return whether *kind* is a reference type."""
     return isinstance(kind, Pointer) and kind.reference
 
 
 def referent(kind: "Type") -> "Type":
-    """Return the type that a reference refers to; other types are themselves."""
+    """Return the target type of a reference; other types unchanged."""
     return kind.to if refers(kind) else kind
 
 
@@ -276,14 +276,14 @@ def derives(kind: "Type", base: "Type") -> bool:
 
 
 def element_of(kind: "Type") -> "Type":
-    """Return the innermost element type of an array; other types are themselves."""
+    """Return the innermost element type of an array; other types unchanged."""
     while isinstance(kind, Array):
         kind = kind.of
     return kind
 
 
 def elements_in(kind: "Type") -> int:
-    """Return how many innermost elements a value of *kind* has: 1 unless it is an array."""
+    """Return the number of innermost elements in a *kind*: 1 unless it is an array."""
     return kind.count * elements_in(kind.of) if isinstance(kind, Array) else 1
 
 
@@ -306,8 +306,8 @@ DOUBLE = Arithmetic("double", "float", 8)
 
 SCALARS = (BOOL, INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64, HALF, BFLOAT16, FLOAT, DOUBLE)
 
-# The element type through which memory of a scalar is seen.  No instruction works on doubles;
-# scalar code does, as C has them.
+# The element types for scalar accesses to memory. No instruction works on doubles, but scalar code does, as
+# in C.
 DTYPE_OF: Mapping[Arithmetic, DType] = {
     BOOL: dtypes.uint8,
     INT8: dtypes.int8,
@@ -326,13 +326,13 @@ DTYPE_OF: Mapping[Arithmetic, DType] = {
 
 
 def pointed_dtype(kind: "Type") -> DType | None:
-    """Return the element type of what a pointer to numbers points to; None for any other type."""
+    """Return the element type of a pointer to numbers; None for other types."""
     return DTYPE_OF.get(kind.to) if isinstance(kind, Pointer) and isinstance(kind.to, Arithmetic) else None
 
 
 @functools.lru_cache(maxsize=256)
 def memory_dtype(kind: Arithmetic) -> DType:
-    """Return the element type of memory that holds numbers of *kind*."""
+    """Return the element type of memory with numbers of type *kind*."""
     plain = next(
         s
         for s in SCALARS
@@ -342,9 +342,9 @@ def memory_dtype(kind: Arithmetic) -> DType:
 
 
 def element_name(kind: Arithmetic) -> str:
-    """Return the name of a number's element type; enumerations have that of their integers."""
+    """Return the name of a number's element type; an enumeration has that of its integers."""
     return (
         {"bool": "bool", "float": f"float{8 * kind.size}"}.get(kind.kind, f"{kind.kind}{8 * kind.size}")
-        if kind.name not in (BFLOAT16.name, "bfloat16")  # the source's name, and a layout's
+        if kind.name not in (BFLOAT16.name, "bfloat16")  # the names in sources and in layouts
         else "bfloat16"
     )

@@ -1,4 +1,4 @@
-"""The walk over a function's form by which Python and C are rendered: each language is a table of what a node becomes in it."""
+"""The walk over a function's form that renders Python and C: each language has a table with a renderer for each node."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -10,28 +10,28 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.ir.walk import effectful, is_branch, is_counted, within
 from mlusim.kernel_frames import own_file
 
-V = TypeVar("V")  # an expression of the language
-S = TypeVar("S")  # a statement of it, or a line
+V = TypeVar("V")  # an expression of the target language
+S = TypeVar("S")  # a statement of the target language, or a line
 
 _JUMPS = (ir.Break, ir.Continue, ir.Return, ir.Goto)
 
 
 @define(eq=False)
 class Walker(ABC, Generic[V, S]):
-    """A function while it is rendered.
+    """A function during its rendering.
 
-    ``values`` and ``statements`` are the table of the language: what renders each kind of node.
+    ``values`` and ``statements`` are the tables of the language: a renderer for each kind of node.
     """
 
     values: ClassVar[Mapping[type, Callable[[Any, Any], Any]]]
     statements: ClassVar[Mapping[type, Callable[[Any, Any], list[Any]]]]
-    prefix: ClassVar[str]  # of names that nothing else has
+    prefix: ClassVar[str]  # of generated names
     symbol: str = ""  # of the function
-    deep: bool = False  # whether it calls itself
-    waits: Mapping[int, int] = field(factory=dict)  # of its loads from memory, by `ir.waits`
+    deep: bool = False  # whether it is recursive
+    waits: Mapping[int, int] = field(factory=dict)  # wait classes of its loads from memory, by `ir.waits`
     checked: bool = False  # whether silent changes of values are reported
     covered: bool = False  # whether statements and outcomes of tests are counted
-    stepping: bool = False  # whether the code is the step of a loop
+    stepping: bool = False  # whether the current code is the step of a loop
     temporaries: int = 0
 
     def value(self, node: ir.Expr) -> V:
@@ -40,19 +40,19 @@ class Walker(ABC, Generic[V, S]):
         return self.valued(rendered, node)
 
     def temporary(self) -> str:
-        """Return a name that nothing else has."""
+        """Return a new unique name."""
         self.temporaries += 1
         return f"{self.prefix}{self.temporaries}"
 
     def tested(self, test: ir.Expr) -> V:
-        """Render the value of a *test*; code under coverage counts its outcome."""
+        """Render the value of a *test*; with coverage, also count its outcome."""
         rendered = self.truth(test)
         if not self.covered or own_file(test.span.file) or not is_branch(test):
             return rendered
         return self.outcome(rendered, test.span)
 
     def body(self, nodes: Sequence[ir.Statement]) -> list[S]:
-        """Render statements in order; code after a jump is left out."""
+        """Render statements in order; unreachable code after a jump is omitted."""
         rendered: list[S] = []
         for node in nodes:
             passed = self.passed(node.span) if is_counted(node) else []
@@ -62,15 +62,15 @@ class Walker(ABC, Generic[V, S]):
         return rendered
 
     def steps(self, node: ir.Update) -> bool:
-        """Return whether *node* moves the counter of a loop on, or back."""
+        """Return whether *node* increments or decrements a loop counter."""
         return self.stepping and node.op in ("+", "-")
 
     def passed(self, span: ir.Span) -> list[S]:
-        """Render the count of the statement at *span*; nothing in files of mlusim's own."""
+        """Render the count of the statement at *span*; nothing in mlusim's own files."""
         return [self.count(span)] if self.covered and not own_file(span.file) else []
 
     def evaluated(self, node: ir.Expr) -> list[S]:
-        """Render an expression for its effect: nothing where it has none; what is only loaded is not, as in C++."""
+        """Render an expression for its effect; nothing without an effect. As in C++, an unused load is not executed."""
         while isinstance(node, ir.Convert):
             node = node.value
         if not effectful(node):
@@ -83,19 +83,19 @@ class Walker(ABC, Generic[V, S]):
 
     @abstractmethod
     def valued(self, rendered: V, node: ir.Expr) -> V:
-        """Return *rendered*, the value of *node*, with its place in the source."""
+        """Return *rendered*, the value of *node*, with its source location."""
 
     @abstractmethod
     def located(self, rendered: list[S], node: ir.Statement | ir.Expr) -> list[S]:
-        """Return *rendered*, the statement or the step *node*, with its place in the source."""
+        """Return *rendered*, the statement or step *node*, with its source location."""
 
     @abstractmethod
     def truth(self, test: ir.Expr) -> V:
-        """Render the value of a number or a pointer that is used as a condition."""
+        """Render the value of a number or a pointer as a condition."""
 
     @abstractmethod
     def outcome(self, rendered: V, span: ir.Span) -> V:
-        """Render *rendered*, the value of the test at *span*, and the count of its outcome."""
+        """Render the value of the test at *span* together with the count of its outcome."""
 
     @abstractmethod
     def count(self, span: ir.Span) -> S:
@@ -103,8 +103,8 @@ class Walker(ABC, Generic[V, S]):
 
     @abstractmethod
     def chosen(self, node: ir.Conditional) -> list[S]:
-        """Render the effect of one of two expressions."""
+        """Render a conditional expression for its effect."""
 
     @abstractmethod
     def effect(self, node: ir.Expr) -> list[S]:
-        """Render the effect of any other expression that has one."""
+        """Render the effect of any other expression."""

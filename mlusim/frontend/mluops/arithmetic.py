@@ -16,11 +16,11 @@ from mlusim.isa.vv import LANES, Register
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.pointer import Ptr
 
-# Integer arithmetic as C does it, and the padding macros.
+# Integer arithmetic as in C, and the padding macros.
 
 
 def _whole(value: SupportsIndex) -> int:
-    """Return *value* as a Python integer, which does not overflow."""
+    """Return *value* as a Python integer, which cannot overflow."""
     try:
         return operator.index(value)
     except TypeError:
@@ -30,7 +30,7 @@ def _whole(value: SupportsIndex) -> int:
 def cdiv(a: SupportsIndex, b: SupportsIndex) -> int:
     """``a / b`` of C integers: the quotient toward zero.
 
-    Raises `UsageError` for what is not an integer and `ZeroDivisionError` for b = 0.
+    Raises `UsageError` for operands that are not integers and `ZeroDivisionError` for b = 0.
     """
     a, b = _whole(a), _whole(b)
     quotient = abs(a) // abs(b)
@@ -38,7 +38,7 @@ def cdiv(a: SupportsIndex, b: SupportsIndex) -> int:
 
 
 def cmod(a: SupportsIndex, b: SupportsIndex) -> int:
-    """``a % b`` of C integers: the remainder with the sign of *a*; raises as `cdiv` does."""
+    """``a % b`` of C integers: the remainder with the sign of *a*; raises like `cdiv`."""
     a, b = _whole(a), _whole(b)
     return a - b * cdiv(a, b)
 
@@ -55,53 +55,53 @@ def u32(value: int) -> int:
 
 
 def DIV_UP(x: SupportsIndex, y: SupportsIndex) -> int:
-    """Return the quotient of non-negative integers, rounded up; raises as `cdiv` does."""
+    """Return the quotient of non-negative integers, rounded up; raises like `cdiv`."""
     x, y = _whole(x), _whole(y)
     return (x + y - 1) // y
 
 
 def PAD_UP(x: SupportsIndex, y: SupportsIndex) -> int:
-    """*x* rounded up to a multiple of *y*; it remembers *x* where that is another."""
+    """Return *x* rounded up to a multiple of *y*; the result remembers *x* if it differs."""
     rounded = DIV_UP(x, y) * _whole(y)
     before = getattr(x, "unpadded", _whole(x))
     return rounded if rounded == before else Padded(rounded, before)
 
 
 def PAD_DOWN(x: SupportsIndex, y: SupportsIndex) -> int:
-    """*x* rounded down to a multiple of *y*."""
+    """Return *x* rounded down to a multiple of *y*."""
     x, y = _whole(x), _whole(y)
     return x // y * y
 
 
 def CEIL_ALIGN(x: SupportsIndex, align: SupportsIndex) -> int:
-    """*x* rounded up to a multiple of *align*: another name of `PAD_UP` in the vendor's kernels."""
+    """Return *x* rounded up to a multiple of *align*: another name of `PAD_UP` in the vendor's kernels."""
     return PAD_UP(x, align)
 
 
 def FLOOR_ALIGN(x: SupportsIndex, align: SupportsIndex) -> int:
-    """*x* rounded down to a multiple of *align*: another name of `PAD_DOWN` in the vendor's kernels."""
+    """Return *x* rounded down to a multiple of *align*: another name of `PAD_DOWN` in the vendor's kernels."""
     return PAD_DOWN(x, align)
 
 
 # Minimum, maximum and type tests of single numbers, and the conversion of floats to half.
 #
-# Every helper takes ``mlu`` first, these too, although the first four execute nothing.
+# Every helper takes ``mlu`` first, including the first four, which execute no instruction.
 
 _MIN, _MAX, _FLOAT2HALF = (Helper(f"__mluop_{name}") for name in ("min", "max", "float2half"))
 
 
 def mluop_min(mlu: Mlu, a: object, b: object) -> Any:
-    """Return the smaller of two numbers, as C writes it: ``a < b ? a : b``, so *b* where one is NaN.
+    """Return the smaller of two numbers, as C writes it: ``a < b ? a : b``, so *b* if one is NaN.
 
-    Certain (vendor's common.h).  Raises `WrongSpace` for what is not a number.
+    Certain (vendor's common.h). Raises `WrongSpace` unless both are numbers.
     """
     return a if _MIN.number(mlu, "a", a) < _MIN.number(mlu, "b", b) else b
 
 
 def mluop_max(mlu: Mlu, a: object, b: object) -> Any:
-    """Return the larger of two numbers, as C writes it: ``a > b ? a : b``, so *b* where one is NaN.
+    """Return the larger of two numbers, as C writes it: ``a > b ? a : b``, so *b* if one is NaN.
 
-    Certain (vendor's common.h).  Raises `WrongSpace` for what is not a number.
+    Certain (vendor's common.h). Raises `WrongSpace` unless both are numbers.
     """
     return a if _MAX.number(mlu, "a", a) > _MAX.number(mlu, "b", b) else b
 
@@ -109,7 +109,7 @@ def mluop_max(mlu: Mlu, a: object, b: object) -> Any:
 def mluop_is_float(mlu: Mlu, dtype: object) -> bool:  # noqa: ARG001 - mlu comes first everywhere
     """Return whether an element type, or its name, is float: ``__mluop_is_float<T>()``.
 
-    Certain (vendor's common.h).  Raises `UsageError` for what is not an element type.
+    Certain (vendor's common.h). Raises `UsageError` for other arguments.
     """
     return as_dtype(dtype) is float32
 
@@ -117,7 +117,7 @@ def mluop_is_float(mlu: Mlu, dtype: object) -> bool:  # noqa: ARG001 - mlu comes
 def mluop_is_half(mlu: Mlu, dtype: object) -> bool:  # noqa: ARG001 - mlu comes first everywhere
     """Return whether an element type, or its name, is half: ``__mluop_is_half<T>()``.
 
-    Certain (vendor's common.h).  Raises `UsageError` for what is not an element type.
+    Certain (vendor's common.h). Raises `UsageError` for other arguments.
     """
     return as_dtype(dtype) is half
 
@@ -131,7 +131,7 @@ def mluop_float2half(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None: ...
 
 
 def mluop_float2half(mlu: Mlu, dst: Any, src: Any = None, n: Any = None) -> np.float16 | None:
-    """Convert floats to half, to the nearest, ties to even: *n* elements of *src*, or the number given alone.
+    """Convert floats to half, to the nearest, ties to even: *n* elements of *src*, or a single number.
 
     *dst* is half, *src* float, both in NRAM; *dst* may be exactly *src*.  Certain (vendor's common.h);
     that MLU2xx, which lacks this rounding, rounds ties away from zero is inferred.  Raises `WrongSpace`,
@@ -155,12 +155,12 @@ _DIV, _MOD = (Helper(f"__mluop_{name}") for name in ("div", "mod"))
 
 
 def divides(mlu: Mlu) -> bool:
-    """Return whether the architecture divides vectors itself: from 3xx on all but mtp_372 do."""
+    """Return whether the architecture has a vector division: all from 3xx on except mtp_372."""
     return mlu.BANG_ARCH >= 300 and mlu.BANG_ARCH != 372
 
 
 def invert(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
-    """``dst[i] = 1 / src[i]`` in float, as exactly as the architecture can; in place or apart."""
+    """``dst[i] = 1 / src[i]`` in float, in the best precision of the architecture; *dst* is *src* or apart from it."""
     if mlu.BANG_ARCH >= 300:
         mlu.bang_recip(dst, src, n)
     else:
@@ -170,7 +170,7 @@ def invert(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
 def through_floats(
     mlu: Mlu, function: Callable[[Mlu, Ptr, Ptr, int], None], dst: Ptr, src: Ptr, room: Ptr, n: int
 ) -> None:
-    """Apply *function* to *n* halves: convert them to floats in *room*, compute in place there, and round to *dst*."""
+    """Apply *function* to *n* halves: convert them to floats in the buffer *room*, compute there in place, and round to *dst*."""
     mlu.bang_half2float(room, src, n)
     function(mlu, room, room, n)
     mluop_float2half(mlu, dst, room, n)
@@ -181,8 +181,8 @@ def mluop_div(
 ) -> None:
     """Divide: ``dst[i] = a[i] / b[i]`` for *n* elements of half or float in NRAM.
 
-    Where the architecture divides (3xx and later, not mtp_372) this is ``__bang_div``: *dst* may be
-    exactly *a* or *b*, and *addition* is not touched.  Elsewhere it is a reciprocal and a product:
+    On architectures with a division (3xx and later, except mtp_372) this is ``__bang_div``: *dst* may be
+    exactly *a* or *b*, and *addition* is unused. Elsewhere it is a reciprocal and a product:
 
     * float: *dst* becomes ``1 / b`` first, so it must be apart from *a*; it may be exactly *b*.
     * half in high precision: *addition*, room for *n* floats, takes b; **b is overwritten by 1 / b**.
@@ -220,11 +220,11 @@ def mluop_div(
 def mluop_mod(mlu: Mlu, dst: Ptr, src: Ptr, divisor: object, addition: Ptr | None, n: int) -> None:
     """Remainder of floats by one number: ``dst[i] = fmod(src[i], divisor)``, with the sign of *src*.
 
-    *dst*, *src*: *n* floats in NRAM; *divisor*: a positive number.  Where the architecture divides this
-    is ``__bang_rem``; *dst* may be exactly *src*, and *addition* may be None.  On mtp_372 it is a product
-    with the reciprocal, floor, and a correction by one: *dst* must be apart from *src*, *addition* is
-    room for *n* floats, destroyed, apart from both, and quotients must stay below 2**22.  Whole numbers
-    come out exactly, others to a unit in the last place of *divisor*.
+    *dst*, *src*: *n* floats in NRAM; *divisor*: a positive number. On architectures with a division this is
+    ``__bang_rem``; *dst* may be exactly *src*, and *addition* may be None. On mtp_372 it is a product with
+    the reciprocal, floor, and a correction by one: *dst* must be apart from *src*, *addition* is room for *n*
+    floats, destroyed, apart from both, and quotients must stay below 2**22. Whole numbers come out exactly,
+    others to a unit in the last place of *divisor*.
 
     Inferred: the vendor has a remainder of this name in its transforms; operands and method are mlusim's.
     Raises `RuleFault` for a divisor that is not positive and for aliases, others as `mluop_div`.
@@ -244,19 +244,19 @@ def mluop_mod(mlu: Mlu, dst: Ptr, src: Ptr, divisor: object, addition: Ptr | Non
 
 
 def _remainder(mlu: Mlu, dst: Ptr, src: Ptr, by: Any, room: Ptr, n: int) -> None:
-    """Compute the remainder without a division: *dst* holds the quotient, then minus the remainder of ``|src|``."""
+    """Compute the remainder without a division: *dst* holds the quotient first, then minus the remainder of ``|src|``."""
     mlu.bang_abs(room, src, n)
     mlu.bang_mul_scalar(dst, room, float32(1 / by), n)
     mlu.bang_floor(dst, dst, n)
     mlu.bang_fusion(FUSION_FMS, dst, dst, by, room, n, n)
-    # The quotient may be one too large or too small, as the reciprocal is rounded.
+    # As the reciprocal is rounded, the quotient may be one too large or too small.
     mlu.bang_gt_scalar(room, dst, 0, n)
     mlu.bang_mul_scalar(room, room, by, n)
     mlu.bang_sub(dst, dst, room, n)
     mlu.bang_le_scalar(room, dst, -by, n)
     mlu.bang_mul_scalar(room, room, by, n)
     mlu.bang_add(dst, dst, room, n)
-    # -1 where src is not negative and 1 elsewhere: dst is minus the remainder.
+    # The factor is -1 where src is not negative, else 1, because dst is minus the remainder.
     mlu.bang_ge_scalar(room, src, 0, n)
     mlu.bang_fusion(FUSION_FMA, room, room, -2, 1, n)
     mlu.bang_mul(dst, dst, room, n)
@@ -268,10 +268,10 @@ _POOL = Helper("__mluop_recursive_sum_pool")
 def mluop_recursive_sum_pool(mlu: Mlu, dst: Ptr, low_dim: int, high_dim: int, kernel_limit: int) -> None:
     """Sum rows in place: ``dst[c] = sum of dst[r][c]`` over *high_dim* rows of *low_dim* elements, half or float.
 
-    ``__bang_sumpool`` adds up to *kernel_limit* rows at a time, in place, until one is left; the rows
-    behind the first are destroyed.  *kernel_limit* is at least 2, for one row at a time never ends.
-    Certain (vendor's common.h).  The order of the additions follows the windows, so compare floats with a
-    tolerance.  Raises `RuleFault` for counts, `OutOfBounds` and `WrongSpace` as the other helpers do.
+    ``__bang_sumpool`` adds up to *kernel_limit* rows at a time, in place, until one is left; the rows after
+    the first are destroyed. *kernel_limit* is at least 2, because with 1 the loop would never end. Certain
+    (vendor's common.h). The order of the additions follows the windows, so compare floats with a tolerance.
+    Raises `RuleFault` for counts, `OutOfBounds` and `WrongSpace` as the other helpers do.
     """
     low_dim = _POOL.count(mlu, "low_dim", low_dim)
     high_dim = _POOL.count(mlu, "high_dim", high_dim)
@@ -287,16 +287,16 @@ def mluop_recursive_sum_pool(mlu: Mlu, dst: Ptr, low_dim: int, high_dim: int, ke
         high_dim = whole + (rest > 0)
 
 
-# Exponential, natural logarithm and sigmoid of vectors, out of powers and logarithms of two.
+# Exponential, natural logarithm and sigmoid of vectors, from powers and logarithms of two.
 
 LOG2_E = np.uint32(0x3FB8AA3B).view(np.float32)  # log2(e), rounded to float
-LN_2 = np.uint32(0x3F317217).view(np.float32)  # the vendor's bits: cut off, not rounded
+LN_2 = np.uint32(0x3F317217).view(np.float32)  # the vendor's bits: truncated, not rounded
 
 _EXP, _LOG, _SIGMOID = (Helper(f"__mluop_{name}") for name in ("exp", "log", "sigmoid"))
 
 
 def _power_of_e(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
-    """``dst[i] = e ** src[i]`` in float, in place or apart."""
+    """``dst[i] = e ** src[i]`` in float; *dst* is *src* or apart from it."""
     if mlu.BANG_ARCH >= 300:
         mlu.bang_mul_scalar(dst, src, LOG2_E, n)
         mlu.bang_pow2(dst, dst, n)
@@ -305,7 +305,7 @@ def _power_of_e(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
 
 
 def _log2(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
-    """``dst[i] = log2(src[i])`` in float, in place or apart."""
+    """``dst[i] = log2(src[i])`` in float; *dst* is *src* or apart from it."""
     mlu.bang_log2(dst, src, n)
 
 
@@ -383,15 +383,14 @@ def mluop_sigmoid(
         mluop_float2half(mlu, dst, wide, n)
 
 
-# Arithmetic sequences: what eight vector registers hold, then what is there doubled by vector additions.
-#
-# Registers hold elements of 32 bits and exist from arch 372 on; elsewhere a line of scalar stores comes first.
-# Values are those of the element type: integers wrap, and floats are exact while they are whole numbers that the type
-# holds exactly (below 2**24 in float, 2**11 in half).
+# Arithmetic sequences: eight vector registers give the start, which vector additions then double repeatedly.
+# Registers hold elements of 32 bits and exist from arch 372 on; elsewhere scalar stores write the first line.
+# Values are those of the element type: integers wrap, and floats are exact for integers that the type
+# represents exactly (below 2**24 in float, 2**11 in half).
 
-LINE = 128  # bytes that a vector instruction takes in a cycle: what scalar stores begin with
+LINE = 128  # bytes that a vector instruction processes per cycle: the part written by scalar stores
 IN_REGISTERS = (float32, int32, uint32)
-REGISTERS = 8  # that a sequence begins with
+REGISTERS = 8  # registers at the start of a sequence
 
 _STAGE, _TFUSE, _INDICES = (
     Helper(f"__mluop_{name}") for name in ("gen_stage_index", "get_stage_indices_tfuse", "get_indices")
@@ -401,14 +400,14 @@ _STAGE, _TFUSE, _INDICES = (
 def _ask(
     helper: Helper, mlu: Mlu, dst: Ptr, name: str, count: object, dtypes: tuple[DType, ...] = NUMBERS
 ) -> int:
-    """Return *count* as a number of elements; raise the fault unless dst has room for them."""
+    """Return *count* as a number of elements; raise the fault if dst is too short for them."""
     number = helper.count(mlu, name, count)
     helper.vectors(mlu, number, dtypes, dst=dst)
     return number
 
 
 def _fill(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: object, step: object) -> None:
-    # Python's numbers, of the element type of dst.
+    # Return the terms as Python numbers of the element type of dst.
     first = dst.dtype(helper.number(mlu, "start", start)).item()
     stride = dst.dtype(helper.number(mlu, "step", step)).item()
     if dst.dtype in IN_REGISTERS and mlu.BANG_ARCH >= 372:
@@ -433,11 +432,11 @@ def _fill(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: object, step: objec
 def mluop_gen_stage_index(mlu: Mlu, dst: Ptr, n: int, start: object = 0, step: object = 1) -> None:
     """Fill a sequence: ``dst[i] = start + i * step``, *n* elements of any type up to 32 bits in NRAM.
 
-    *start* and *step* are converted to the element type first.  The first 2048 bytes come from vector
-    registers, where a type or an architecture has none a line of 128 bytes by scalar stores, and the rest is
-    doubled.  Certain (vendor's common.h) but for the defaults of *start* and *step* and for the length of
-    the prologues, which are inferred.  Raises `RuleFault` for counts,
-    `OutOfBounds` and `WrongSpace` for dst and for terms that are not numbers.
+    *start* and *step* are converted to the element type first. The first 2048 bytes come from vector
+    registers, or, for a type or an architecture without registers, the first 128 bytes from scalar stores;
+    the rest is doubled. Certain (vendor's common.h) but for the defaults of *start* and *step* and for the
+    length of the prologues, which are inferred. Raises `RuleFault` for counts, `OutOfBounds` and `WrongSpace`
+    for dst and for terms that are not numbers.
     """
     _fill(_STAGE, mlu, dst, _ask(_STAGE, mlu, dst, "n", n), start, step)
 
@@ -445,8 +444,8 @@ def mluop_gen_stage_index(mlu: Mlu, dst: Ptr, n: int, start: object = 0, step: o
 def mluop_get_stage_indices_tfuse(mlu: Mlu, dst: Ptr, length: int) -> None:
     """Count: ``dst[i] = i``, *length* int32 in NRAM, any length.
 
-    The vendor doubles with the fused instruction of the assembler; here it is ``__bang_add_scalar``, which
-    costs the same.  Certain (vendor's common.h).  Raises faults as `mluop_gen_stage_index` does.
+    The vendor uses a fused assembly instruction for doubling; here it is ``__bang_add_scalar``, at the same
+    cost. Certain (vendor's common.h). Raises faults like `mluop_gen_stage_index` does.
     """
     _fill(_TFUSE, mlu, dst, _ask(_TFUSE, mlu, dst, "length", length, (int32,)), 0, 1)
 

@@ -1,4 +1,4 @@
-"""Checks of helpers' operands, said in the helper's own words before its first instruction."""
+"""Checks of helpers' operands, before the first instruction, with messages in the helper's terms."""
 
 import operator
 from typing import Any
@@ -19,7 +19,7 @@ ORDER = "addition, is_high_precision and n are the last operands, in this order"
 
 @frozen
 class OperandSpan:
-    """An operand and the *nbytes* that a helper touches of it."""
+    """An operand, and the number of bytes that a helper accesses."""
 
     name: str
     pointer: Ptr
@@ -28,7 +28,7 @@ class OperandSpan:
 
 @frozen
 class Helper:
-    """A helper by its vendor spelling; its methods check operands and raise faults in its name."""
+    """A helper, by its vendor spelling; its methods check operands and raise faults with its name."""
 
     spelling: str
 
@@ -38,13 +38,13 @@ class Helper:
         return mlu.core.blame(fault)
 
     def refuse(self, mlu: Mlu, kind: type[Fault], message: str, **facts: Any) -> Fault:
-        """Return a fault of a *kind* with the same."""
+        """Return a fault of class *kind* with the helper's name and the kernel's location."""
         return self.blame(mlu, kind(message, **facts))
 
     def count(self, mlu: Mlu, name: str, value: Any, least: int = 1, legal: str | None = None) -> int:
-        """Return *value* as a Python integer; raise the fault if it is less than *least*."""
+        """Return *value* as a Python integer; raise the fault if it is not one, or is less than *least*."""
         try:
-            # Not int(): 3.0 or "3" is a slip in the kernel, and C would not take it either.
+            # Not int(): 3.0 or "3" is a mistake in the kernel, and C would not accept it either.
             number = operator.index(value)
         except TypeError:
             said, cure = f"{name} = {value!r:.80} is not an integer", "divide with `//` or cdiv"
@@ -56,14 +56,14 @@ class Helper:
         return number
 
     def flag(self, mlu: Mlu, name: str, value: object) -> bool:
-        """Return *value* as a C condition: any number, true unless it is 0."""
+        """Return *value* as a C condition: any number; 0 is false."""
         if not is_number(value):
             said = f"{name} is {value!r:.80}"
             raise self.refuse(mlu, WrongSpace, said, operand=name, legal="True or False", hint=ORDER)
         return bool(value)
 
     def number(self, mlu: Mlu, name: str, value: object) -> Any:
-        """Return *value*; raise the fault unless it is a single number."""
+        """Return *value*; raise the fault if it is not a single number."""
         if not is_number(value):
             raise self.refuse(mlu, WrongSpace, f"{name} is {value!r:.80}", operand=name, legal="a number")
         return value
@@ -78,13 +78,13 @@ class Helper:
         space: Space = NRAM,
         hint: str | None = None,
     ) -> OperandSpan:
-        """Return the *nbytes* at *pointer*, which must be in *space* and of one of *dtypes* (none: of any type)."""
+        """Return the *nbytes* at *pointer*, which must point into *space* and have one of *dtypes* (empty: any type)."""
         fault: Fault | None
         if not isinstance(pointer, Ptr):
             fault = no_pointer(name, pointer, space)
             fault.hint = hint or fault.hint
         else:
-            # A pointer of another core counts before its type: its bytes are not there at all.
+            # Check the owner before the type: the bytes of another core are not accessible at all.
             fault = foreign(mlu, name, pointer) or _misplaced(name, pointer, dtypes, space)
         if fault is None:
             fault = bounds_fault(pointer.view, pointer.offset, nbytes)
@@ -99,7 +99,7 @@ class Helper:
     def vectors(
         self, mlu: Mlu, count: int, dtypes: tuple[DType, ...] = FLOATING, **pointers: object
     ) -> list[OperandSpan]:
-        """Return the spans of operands in NRAM that have *count* elements of one type each."""
+        """Return the spans of operands in NRAM with *count* elements each, all of one type."""
         spans = [
             self.span(mlu, name, p, count * p.dtype.size if isinstance(p, Ptr) else 0, dtypes)
             for name, p in pointers.items()
@@ -113,7 +113,7 @@ class Helper:
         return spans
 
     def scratch(self, mlu: Mlu, name: str, pointer: object, count: int, *users: OperandSpan) -> Ptr:
-        """Return *pointer*, whatever its type, as room for *count* floats that does not overlap *users*."""
+        """Return *pointer*, of any type, as a buffer for *count* floats that does not overlap *users*."""
         hint = f"half goes through float: give {name} room for {count} floats, twice the bytes of the data"
         room = self.span(mlu, name, pointer, 4 * count, hint=hint)
         for user in users:
@@ -121,10 +121,10 @@ class Helper:
         return room.pointer.cast(float32)
 
     def apart(self, mlu: Mlu, first: OperandSpan, second: OperandSpan, why: str) -> None:
-        """Raise the fault of two operands that share bytes; *why* says what would go wrong."""
+        """Raise the fault if two operands share bytes; *why* says what would go wrong."""
         low = max(first.pointer.address, second.pointer.address)
         shared = min(first.pointer.address + first.nbytes, second.pointer.address + second.nbytes) - low
-        # Addresses are comparable within one memory alone.
+        # Addresses are comparable only within one memory.
         if shared > 0 and first.pointer.space is second.pointer.space:
             raise self.refuse(
                 mlu,

@@ -1,4 +1,4 @@
-"""Copies of helpers: strided loads and stores in elements, gather and scatter with an optional mask."""
+"""Copy helpers: strided loads and stores counted in elements, gather and scatter with an optional mask."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,8 @@ from mlusim.machine.mlu import Mlu
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, GDRAM2NRAM, NRAM, NRAM2GDRAM, NRAM2NRAM, Direction, Space
 
-# Bytes of a row in GDRAM up to which rows travel as one block; transfers are best from there on (vendor's common.h).
+# Rows in GDRAM up to this size (bytes) are copied as one block; larger transfers are efficient by themselves
+# (vendor's common.h).
 SHORT = 512
 
 _LOAD_2D, _STORE_2D, _LOAD_3D, _STORE_3D = (
@@ -21,12 +22,12 @@ _OF_PLANES = ("size", "seg_num_in", "seg_num_out", "dst_str_in", "dst_str_out", 
 
 
 def _reach(size: int, stride: int, segments: int) -> int:
-    """Return the elements from the first to the last of *segments* rows."""
+    """Return the number of elements from the first to the end of the last of *segments* rows."""
     return stride * (segments - 1) + size
 
 
 def _sizes(helper: Helper, mlu: Mlu, names: Sequence[str], *numbers: object) -> list[int]:
-    """Return *numbers*, the arguments called *names*, as whole numbers; if there are several rows, those of dst must not overlap."""
+    """Return *numbers*, the arguments called *names*, as integers; several rows of dst must not overlap."""
     sizes = {name: helper.count(mlu, name, value) for name, value in zip(names, numbers, strict=True)}
     for name, rows in (("dst_str", "seg_num"), ("dst_str_in", "seg_num_in")):
         if sizes.get(rows, 1) > 1 and sizes[name] < sizes["size"]:
@@ -38,14 +39,14 @@ def _sizes(helper: Helper, mlu: Mlu, names: Sequence[str], *numbers: object) -> 
 
 
 def _item(dst: object) -> int:
-    """Return the bytes of an element; 1 for what is not a pointer and will be refused."""
+    """Return the size of an element; 1 if *dst* is not a pointer, which will be refused."""
     return dst.dtype.size if isinstance(dst, Ptr) else 1
 
 
 def _pair(
     helper: Helper, mlu: Mlu, dst: object, src: object, reach: tuple[int, int], spaces: tuple[Space, Space]
 ) -> int:
-    """Check both ends, and return the bytes of an element."""
+    """Check both operands, and return the size of an element in bytes."""
     size = _item(dst)
     to = helper.span(mlu, "dst", dst, reach[0] * size, space=spaces[0])
     helper.span(mlu, "src", src, reach[1] * size, (to.pointer.dtype,), spaces[1])
@@ -70,12 +71,12 @@ def mluop_load_str_2D(
 
 
 def _is_short(dst: Ptr, dst_str: int, src_str: int) -> bool:
-    """Return whether a load takes its rows as one block."""
+    """Return whether a load copies its rows as one block."""
     return src_str <= dst_str and src_str * _item(dst) <= SHORT
 
 
 def _load_reach(dst: Ptr, size: int, dst_str: int, src_str: int, seg_num: int) -> tuple[int, int]:
-    """Return the elements of dst and of src that a load of two dimensions touches."""
+    """Return the number of elements of dst and of src that a two-dimensional load accesses."""
     block = _reach(size, src_str, seg_num)
     if _is_short(dst, dst_str, src_str):
         return (dst_str - src_str) * seg_num + block, block
@@ -125,7 +126,7 @@ def _store(
     item = _pair(helper, mlu, dst, src, reach, (GDRAM, NRAM))
     if size == dst_str <= src_str and size * item <= SHORT:
         if dst_str != src_str and seg_num > 1:
-            # Each row moves to the front, over what has been moved.
+            # Each row moves to the front, over rows that have already moved.
             mlu.memcpy(src, src, size * item, NRAM2NRAM, dst_str * item, src_str * item, seg_num - 1)
         mlu.memcpy(dst, src, size * seg_num * item, NRAM2GDRAM)
     else:
@@ -146,9 +147,9 @@ def mluop_load_str_3D(
 ) -> None:
     """Load *seg_num_out* planes of *seg_num_in* rows: `mluop_load_str_2D` for each plane.
 
-    All numbers are elements; the strides "out" lead from plane to plane.  Each plane of dst needs the room
-    that the loads of two dimensions need; where planes are interleaved in NRAM, the block of short rows
-    overwrites what earlier planes left in the gaps.  Certain (vendor's common.h); the order of the arguments is inferred.
+    All numbers are elements; the strides "out" are distances between planes. Each plane of dst needs the same
+    space as a two-dimensional load; where planes are interleaved in NRAM, the block of short rows overwrites
+    what earlier planes left in the gaps. Certain (vendor's common.h); the order of the arguments is inferred.
     Raises faults as `mluop_load_str_2D` does.
     """
     numbers = size, seg_num_in, seg_num_out, dst_str_in, dst_str_out, src_str_in, src_str_out
@@ -169,7 +170,7 @@ def mluop_store_str_3D(
 ) -> None:
     """Store *seg_num_out* planes of *seg_num_in* rows: `mluop_store_str_2D` for each plane.
 
-    All numbers are elements; the strides "out" lead from plane to plane.  Short rows are packed in src,
+    All numbers are elements; the strides "out" are distances between planes.  Short rows are packed in src,
     which is destroyed.  Certain (vendor's common.h); the order of the arguments is inferred.  Raises
     faults as `mluop_store_str_2D` does.
     """
@@ -187,7 +188,7 @@ def _planes(
     reach: Callable[[Ptr, int, int, int, int], tuple[int, int]],
     copy: Callable[..., None],
 ) -> None:
-    """Check the whole, then *copy* plane by plane, each of which touches what *reach* says."""
+    """Check the whole operands, then *copy* plane by plane; *reach* returns the extent of a plane."""
     size, rows, planes, near_dst, far_dst, near_src, far_src = _sizes(helper, mlu, _OF_PLANES, *numbers)
     to, at = reach(dst, size, near_dst, near_src, rows)
     _pair(helper, mlu, dst, src, (_reach(to, far_dst, planes), _reach(at, far_src, planes)), spaces)
@@ -195,14 +196,14 @@ def _planes(
         copy(helper, mlu, dst + plane * far_dst, src + plane * far_src, size, near_dst, near_src, rows)
 
 
-# Gather and scatter with an optional mask, in pieces where the architecture limits the count.
+# Gather and scatter with an optional mask, in parts if the architecture limits the count.
 #
 # *offset* holds *n* uint32 byte offsets, *mask* one bit for each piece (None: all pieces), both in NRAM;
 # *size* and *stride* are bytes. The intrinsics exist from arch 592 on, ``__gather`` from 372; older ones
 # raise `Unsupported`.
 
-MOST = 65535  # pieces of one instruction above arch 592
-MOST_MASKED = 65528  # the same in whole bytes of the mask
+MOST = 65535  # limit of pieces per instruction above arch 592
+MOST_MASKED = 65528  # the limit in whole bytes of the mask
 
 _GATHER, _SCATTER, _GATHER_ASYNC = (
     Helper(f"__mluop_{name}") for name in ("gather", "scatter", "gather_async")
@@ -212,7 +213,7 @@ _GATHER, _SCATTER, _GATHER_ASYNC = (
 def _check_gather(
     helper: Helper, mlu: Mlu, offset: object, mask: object, stride: object, direction: object, n: object
 ) -> int:
-    """Return the number of pieces; *offset* and *mask* have room for them."""
+    """Return the number of pieces, after checking *offset* and *mask*."""
     pieces = helper.count(mlu, "n", n)
     helper.count(mlu, "stride", stride, 0)
     if not isinstance(direction, Direction):
@@ -234,14 +235,14 @@ def _run_gather(
     numbers: tuple[int, Direction, int, int],
     row: int,
 ) -> None:
-    """Issue one instruction for each part; end number *row* is the one whose pieces lie side by side."""
+    """Issue one instruction per part; end number *row* is the contiguous side."""
     size, direction, stride, n = numbers
     most = n if mlu.BANG_ARCH <= 592 else MOST if mask is None else MOST_MASKED
     for first in range(0, n, most):
         moved = list(ends)
         if first:
             moved[row] = ends[row].cast(int8) + first * stride
-        # Whole bytes: parts begin at multiples of 8.
+        # Whole bytes of the mask: parts begin at multiples of 8.
         bits = () if mask is None else (mask.cast(uint8) + first // 8,)
         instruction(*moved, offset + first, *bits, size, direction, stride, min(most, n - first))
 
@@ -259,9 +260,9 @@ def mluop_gather_async(
 ) -> None:
     """Start to gather: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` where bit i of *mask* is set.
 
-    *dir* is ``GDRAM2NRAM`` or ``NRAM2NRAM``; pieces left out leave dst as it is.  It is done after the sync
-    that waits for its pipe.  Above arch 592 one instruction takes up to 65535 pieces, 65528 with a mask
-    (inferred: whole bytes of it).  Certain (vendor's scatter_gather.h).  Raises `RuleFault` for counts,
+    *dir* is ``GDRAM2NRAM`` or ``NRAM2NRAM``; skipped pieces leave dst unchanged. It is complete after the
+    sync that waits for its pipe. Above arch 592 one instruction takes up to 65535 pieces, 65528 with a mask
+    (inferred: whole bytes of it). Certain (vendor's scatter_gather.h). Raises `RuleFault` for counts,
     `OutOfBounds` and `WrongSpace` for operands and offsets, `Unsupported` before arch 592.
     """
     n = _check_gather(_GATHER_ASYNC, mlu, offset, mask, stride, dir, n)
@@ -279,10 +280,10 @@ def mluop_gather(
     stride: int,
     n: int,
 ) -> None:
-    """Gather and wait; operands and faults as of `mluop_gather_async`.
+    """Gather and wait; operands and faults as in `mluop_gather_async`.
 
-    Without a mask it is ``__gather``; with one the asynchronous instruction and the sync for its pipe,
-    which waits for what else is in flight there (inferred).
+    Without a mask it is ``__gather``; with one it is the asynchronous instruction and a sync for its pipe,
+    which also waits for other copies in flight there (inferred).
     """
     n = _check_gather(_GATHER, mlu, offset, mask, stride, dir, n)
     if mask is None:
@@ -305,8 +306,8 @@ def mluop_scatter(
 ) -> None:
     """Scatter and wait: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]`` where bit i of *mask* is set.
 
-    *dir* is ``NRAM2GDRAM`` or ``NRAM2NRAM``.  It is the asynchronous instruction and the sync for its pipe (inferred); all else is as of
-    `mluop_gather_async`.
+    *dir* is ``NRAM2GDRAM`` or ``NRAM2NRAM``. It is the asynchronous instruction and the sync for its pipe
+    (inferred); everything else is as in `mluop_gather_async`.
     """
     n = _check_gather(_SCATTER, mlu, offset, mask, stride, dir, n)
     _run_gather(mlu, mlu.scatter_async, (dst, src), offset, mask, (size, dir, stride, n), 1)

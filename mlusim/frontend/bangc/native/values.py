@@ -542,7 +542,7 @@ def cleared(kind: t.Type, bytes_: str) -> str:
 
 
 def has_registers(kind: t.Type) -> bool:
-    """Return whether a register is a part of *kind*."""
+    """Return whether *kind* is or contains a vector register."""
     if isinstance(kind, t.Array):
         return has_registers(kind.of)
     if isinstance(kind, t.Record):
@@ -551,7 +551,7 @@ def has_registers(kind: t.Type) -> bool:
 
 
 def registers_in_union(kind: t.Type) -> bool:
-    """Return whether a union in *kind* has a register, which is not memory: Python refuses it when it is executed."""
+    """Return whether *kind* contains a union with a register, which Python refuses when it is executed."""
     if isinstance(kind, t.Array):
         return registers_in_union(kind.of)
     if not isinstance(kind, t.Record):
@@ -560,12 +560,12 @@ def registers_in_union(kind: t.Type) -> bool:
 
 
 def uses_registers(form: ir.Function) -> bool:
-    """Return whether a function has registers."""
+    """Return whether a function has local vector registers."""
     return any(has_registers(local.type) for local in form.locals)
 
 
 def register_arrives(name: str) -> str:
-    """Render the copy of a register that is passed by value."""
+    """Render the copy of a register parameter that is passed by value."""
     return f"  memmove(d_{name}, g_{name}, REGISTER_BYTES);"
 
 
@@ -576,14 +576,14 @@ def register_arrives(name: str) -> str:
 
 
 def objects_within(kind: t.Type, offset: int = 0) -> Iterator[tuple[int, t.Record]]:
-    """Yield the objects with virtual methods in a *kind*, itself among them, and how far from its beginning each is."""
+    """Yield the byte offset and type of each object with virtual methods in a *kind*, including itself."""
     if isinstance(kind, t.Array):
         for n in range(kind.count if any(True for _ in objects_within(kind.of)) else 0):
             yield from objects_within(kind.of, offset + n * kind.of.size)
     elif isinstance(kind, t.Record):
         if kind.virtual:
-            # The number stands where C++ has the pointer to the table, in the first eight bytes; a base
-            # without one lies there.
+            # The class number is stored where C++ has the pointer to the table, in the first eight bytes; a
+            # base without virtual methods has members there.
             if any(f.offset < 8 for f in kind.fields):
                 raise NoForm(f"{kind}, whose base has no virtual methods")
             yield offset, kind
@@ -592,7 +592,7 @@ def objects_within(kind: t.Type, offset: int = 0) -> Iterator[tuple[int, t.Recor
 
 
 def stamped(c: CWalker, kind: t.Type, base: str) -> str:
-    """Return the statements that let the objects at *base*, a pointer to bytes, be of their types."""
+    """Return the statements that store the class numbers of the objects at *base*, a pointer to bytes."""
     return " ".join(
         f"{{ const uint64_t k_ = {class_number(c, part.names)}; memcpy({base} + {offset}, &k_, 8); }}"
         for offset, part in objects_within(kind)
@@ -600,15 +600,15 @@ def stamped(c: CWalker, kind: t.Type, base: str) -> str:
 
 
 def class_kept(kind: t.Type, place: str, held: str) -> str:
-    """Return the statements that give *held*, bytes that are going to be stored, the classes of the objects at *place*."""
+    """Return the statements that copy the class numbers of the objects at *place* into *held*, bytes about to be stored."""
     return " ".join(
         f"memcpy({held} + {offset}, {place} + {offset}, 8);" for offset, _ in objects_within(kind)
     )
 
 
 def class_number(c: CWalker, names: tuple[str, ...]) -> int:
-    """Return the number of the class that has the *names*, its own and those of its bases."""
-    # From 1: bytes that nothing was constructed in are 0, and of no class.
+    """Return the number of the class with these *names*: its own and those of its bases."""
+    # Numbers start at 1: 0 is the value of bytes without a constructed object.
     return int(c.classes.setdefault(names, len(c.classes) + 1))
 
 

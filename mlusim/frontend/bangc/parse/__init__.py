@@ -1,1 +1,1 @@
-"""Parsing by libclang; nothing outside this room knows the library."""
+"""Parsing by libclang; no other room uses the library."""

@@ -1,4 +1,4 @@
-"""libclang: found, loaded, and what its Python bindings leave out."""
+"""Loads libclang, and adds functions that its Python bindings lack."""
 
 import ctypes
 import functools
@@ -16,7 +16,7 @@ BINARY = (
 UNARY = (
     "?", "x++", "x--", "++x", "--x", "&", "*", "+", "-", "~", "!", "__real", "__imag", "__extension__", "co_await",
 )  # fmt: skip
-# The bindings of libclang have no types: these words say which of their objects is meant.
+# The bindings of libclang have no types: these aliases say which kind of object is meant.
 Cursor = Any
 ClangType = Any
 ClangTree = Any  # a TranslationUnit
@@ -26,7 +26,7 @@ _INT, _FLOAT = 1, 2  # kinds of an evaluation's result
 
 
 class Library:
-    """The loaded library: ``ci`` are the bindings, ``lib`` the functions."""
+    """The loaded library: ``ci`` are its Python bindings, ``lib`` its C functions."""
 
     def __init__(self, ci: Any) -> None:
         self.ci = ci
@@ -39,7 +39,7 @@ class Library:
         self.version = int(digits) if digits.isdigit() else 0
 
     def _declare(self) -> None:
-        """Tell the bindings of types, and ctypes of functions, that they do not name."""
+        """Declare types to the bindings, and function signatures to ctypes, that the bindings lack."""
         for number, name in ((32, "FLOAT16"), (39, "BFLOAT16")):
             try:
                 self.ci.TypeKind.from_id(number)
@@ -70,17 +70,17 @@ class Library:
         lib.clang_EvalResult_dispose.argtypes = [ctypes.c_void_p]
 
     def dispose(self, tree: ClangTree) -> None:
-        """Free a parsed tree, none of whose cursors is used any more.
+        """Free a parsed tree, of which no cursor is used any more.
 
-        The bindings would do so in a finaliser, which takes milliseconds, whenever the collector comes: amid a kernel, too, where
-        a Ctrl-C of that time would be lost.
+        The bindings would do so in a finaliser, at any garbage collection. It takes milliseconds, perhaps
+        during a kernel, and a Ctrl-C at that time would be lost.
         """
         handle, tree.obj, tree._as_parameter_ = tree.obj, None, None
-        tree.__class__ = self.ci.ClangObject  # which has no finaliser
+        tree.__class__ = self.ci.ClangObject  # a class without a finaliser
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("clang_disposeTranslationUnit", self.lib))(handle)
 
     def printed(self, cursor: Cursor) -> str:
-        """Return a declaration as the library writes it, with macros expanded and the arguments of attributes."""
+        """Return the library's text of a declaration, with macros expanded and arguments of attributes."""
         policy = self.lib.clang_getCursorPrintingPolicy(cursor)
         print_ = ctypes.CFUNCTYPE(ClangString, self.ci.Cursor, ctypes.c_void_p)(
             ("clang_getCursorPrettyPrinted", self.lib)
@@ -90,21 +90,21 @@ class Library:
         return text.text(self.lib)
 
     def template(self, cursor: Cursor) -> Any:
-        """Return the template that *cursor* is a specialisation of; None if it is not a specialisation."""
+        """Return the template of which *cursor* is a specialisation, or None."""
         template = self.lib.clang_getSpecializedCursorTemplate(cursor)
         if template is not None:
             template._tu = cursor._tu
         return template
 
     def spelled(self, place: ClangLocation) -> tuple[str, int] | None:
-        """Return the file and the offset in bytes where the text at *place* is written, in a macro too; None where no file has it."""
+        """Return the file and byte offset at which the text of *place* is written, also within a macro; None without a file."""
         file, (line, column, offset) = self.ci.c_object_p(), (ctypes.c_uint() for _ in range(3))
         pointers = [ctypes.byref(output) for output in (file, line, column, offset)]
         self.lib.clang_getSpellingLocation(place, *pointers)
         return (str(self.ci.File(file).name), offset.value) if file else None
 
     def used(self, owner: Cursor) -> Iterator[Any]:
-        """Yield the declarations that the ``using`` of a class inherit; for a template, those of the instance."""
+        """Yield the declarations inherited by ``using`` in a class; in a template instance, those of the instance."""
         for child in owner.get_children():
             if child.kind.name == "USING_DECLARATION":
                 for named in child.get_children():
@@ -113,7 +113,7 @@ class Library:
                         yield from (self.lib.clang_getOverloadedDecl(named, n) for n in range(count))
 
     def evaluate(self, cursor: object) -> int | float | None:
-        """Return the value of a constant expression or variable; None where it is not a constant number."""
+        """Return the value of a constant expression or variable; None if it is not a constant number."""
         lib = self.lib
         result = lib.clang_Cursor_Evaluate(cursor)
         if not result:
@@ -130,12 +130,12 @@ class Library:
 
 
 class ClangString(ctypes.Structure):
-    """A string of the library, whose text can be read once."""
+    """A string of the library, which can be read once."""
 
     _fields_ = (("data", ctypes.c_void_p), ("flags", ctypes.c_uint))
 
     def text(self, lib: Any) -> str:
-        """Return the text, given back to the library."""
+        """Return the text, and release the string in the library."""
         get = ctypes.CFUNCTYPE(ctypes.c_char_p, ClangString)(("clang_getCString", lib))
         text = (get(self) or b"").decode()
         ctypes.CFUNCTYPE(None, ClangString)(("clang_disposeString", lib))(self)
@@ -144,9 +144,9 @@ class ClangString(ctypes.Structure):
 
 @functools.cache
 def library() -> Library:
-    """Return the library that ``MLUSIM_LIBCLANG`` names, otherwise that of the ``libclang`` package.
+    """Return the library that ``MLUSIM_LIBCLANG`` names, or that of the ``libclang`` package.
 
-    Raises `UsageError` where there is none.
+    Raises `UsageError` if it is missing or cannot be loaded.
     """
     try:
         import clang.cindex as ci  # noqa: PLC0415 - an extra

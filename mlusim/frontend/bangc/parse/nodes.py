@@ -1,6 +1,6 @@
-"""The parser's results as plain objects: nodes of bodies, declarations, types, and the reader that makes them of cursors.
+"""The parser's results as plain objects: nodes of bodies, declarations, types, and the reader that creates them from cursors.
 
-The rest of the front end reads these and never sees the library.
+The rest of the front end uses these objects only, never the library.
 """
 
 import ctypes
@@ -25,19 +25,20 @@ from mlusim.frontend.bangc.parse.sources import SourceTexts, is_invocation
 from mlusim.frontend.bangc.parse.type_reader import CLOSURE, TypeReader, block, destructor
 from mlusim.frontend.bangc.types import Array, Pointer, Record, Type, element_of, referent
 
-END = "__mlusim_end<"  # a function whose body names a destructor
+END = "__mlusim_end<"  # a function that is declared to find a destructor
 BEGIN, STOP = "__mlusim_begin<", "__mlusim_stop<"  # functions that call begin() and end()
 
 
-_OWN = ("INTERNAL", "UNIQUE_EXTERNAL")  # static, and in a namespace without a name
+_OWN = ("INTERNAL", "UNIQUE_EXTERNAL")  # static, and in an unnamed namespace
 
 
 class Node:
-    """A piece of a body: ``kind`` is the library's name for it, ``op`` the operator of one that has one.
+    """A node of a body: ``kind`` is the library's name of the kind, ``op`` the operator, if it has one.
 
-    ``type`` is set for expressions; ``decl`` is what a name, a member or a call refers to, or what
-    a declaration declares; ``count`` the number of arguments of a call.  ``in_macro`` says that the
-    place is in the body of a macro; ``invoked`` is set for the statements with which a macro begins.
+    ``type`` is set for expressions; ``decl`` is the declaration to which a name, a member or a call refers,
+    or that a declaration node contains; ``count`` the number of arguments of a call. ``in_macro`` says that
+    the location is in the body of a macro; ``invoked`` is the location of the invocation, for the first
+    statement of a macro.
     """
 
     __slots__ = ("children", "count", "cursor", "decl", "in_macro", "invoked", "kind", "op", "span", "type")
@@ -59,7 +60,7 @@ class Node:
 
     @property
     def left_out(self) -> bool:
-        """Return whether it is nowhere in the source: an argument that a call leaves to the default of its parameter."""
+        """True for an argument that is not in the source, because the call uses the parameter's default."""
         return self.kind == "UNEXPOSED_EXPR" and not self.children and not self.span.file
 
 
@@ -67,19 +68,19 @@ _LAMBDA = re.compile(r"\(lambda at [^()]*?:(\d+):\d+\)")
 
 
 def _vendor(spelling: Any) -> str:
-    """Return a type as BANG C writes it: half and bfloat16_t are other words to the compiler, and a lambda is called by its line."""
+    """Return a type in BANG C's spelling of half and bfloat16_t, and lambdas by their line."""
     text = str(spelling).replace("_Float16", "half").replace("__bf16", "bfloat16_t")
     return _LAMBDA.sub(r"lambda:\1", text) if "(lambda at " in text else text
 
 
 def _integer(cursor: Cursor, n: int) -> int:
-    """Return argument *n* of a template; ``true`` is one bit, which would be -1 if it were read with a sign."""
+    """Return template argument *n*; ``true`` is a single bit, which would be -1 if it were read as signed."""
     signed = int(cursor.get_template_argument_value(n))
     return 1 if cursor.get_template_argument_unsigned_value(n) == 1 else signed
 
 
 _ALIGNMENT = re.compile(r"\b(?:alignas|aligned)\b(?:\(((?:[^()]|\([^()]*\))*)\))?")
-_WIDEST = 16  # of ``aligned`` without a number: what the compiler's host has
+_WIDEST = 16  # of ``aligned`` without a number, as on the compiler's host
 _WIDTHS: Mapping[str, int] = {
     "char": 1, "short": 2, "_Float16": 2, "int": 4, "unsigned int": 4, "float": 4, "half": 2, "long": 8, "unsigned long": 8,
     "long long": 8, "unsigned long long": 8, "double": 8,
@@ -87,7 +88,7 @@ _WIDTHS: Mapping[str, int] = {
 
 
 def _bytes_of(text: str) -> int | None:
-    """Return the number of a product or quotient of numbers and sizes of types, or of a type alone; None for anything else."""
+    """Return the value of a product or quotient of numbers and type sizes, or the size of a type; None for other text."""
     if text in ("", *_WIDTHS):
         return _WIDTHS.get(text, _WIDEST)
     sized = re.sub(r"sizeof\(([\w ]+)\)", lambda m: str(_WIDTHS.get(m[1], m[1])), text)
@@ -119,14 +120,14 @@ class Declaration:
         self._cursor = cursor
         self.kind: str = reader.kinds[cursor._kind_id]
         self.name: str = cursor.spelling
-        self.node: Node | None = None  # where a body declares it
+        self.node: Node | None = None  # the node in a body that declares it
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
 
     @cached_property
     def span(self) -> Span:
-        """Return the place where it is written: its name, not its body."""
+        """The location of its name."""
         location = self._cursor.location
         line, column = location.line, location.column
         return Span(str(location.file), line, column, line, column + len(self.name))
@@ -138,63 +139,63 @@ class Declaration:
 
     @cached_property
     def type(self) -> Type:
-        """Its type; a parameter that is written as an array is a pointer."""
+        """Its type; a parameter declared as an array is a pointer."""
         kind = self._reader.types.of(self._cursor.type)
         return Pointer(kind.of) if self.decayed and isinstance(kind, Array) else kind
 
     @cached_property
     def bit_field(self) -> bool:
-        """Return whether it is a member with a number of bits."""
+        """True for a member that is a bit field."""
         return self.kind == "FIELD_DECL" and bool(self._cursor.is_bitfield())
 
     @cached_property
     def decayed(self) -> bool:
-        """Return whether it is a parameter that is written as an array."""
+        """True for a parameter declared as an array."""
         return self.kind == "PARM_DECL" and isinstance(self._reader.types.of(self._cursor.type), Array)
 
     @cached_property
     def spelling(self) -> str:
-        """Its type as the programmer wrote it."""
+        """Its type as spelled in the source."""
         return _vendor(self._cursor.type.spelling)
 
     @cached_property
     def constant(self) -> bool:
-        """Return whether its type is const."""
+        """True if its type is const."""
         kind = self._cursor.type
         return bool(kind.is_const_qualified() or kind.get_canonical().is_const_qualified())
 
     @cached_property
     def result(self) -> Type:
-        """Return the type of a function's result."""
+        """The type of a function's result."""
         return self._reader.types.of(self._cursor.result_type)
 
     @cached_property
     def symbol(self) -> str:
-        """The mangled name, or the plain one of what has none."""
-        if self.of_lambda:  # the library numbers those of a function again each time
+        """The mangled name, or the plain name if it has none."""
+        if self.of_lambda:  # the library renumbers lambdas on every access
             return self._reader.numbered(self)
         name = str(self._cursor.mangled_name or self._cursor.get_usr())
         if self.kind == "VAR_DECL" or "global" in self.annotations:  # launches know kernels by their names
             return name
-        # Other files may have another function of the same name.
+        # Static functions in different files may have the same name.
         private = self._cursor.linkage.name in _OWN or name.startswith("_ZZL")
         return f"{name}{self._reader.suffix}" if private else name
 
     @cached_property
     def of_lambda(self) -> bool:
-        """Return whether it is the body of a lambda."""
+        """True for the body of a lambda."""
         parent = self._cursor.semantic_parent
         return self.kind == "CXX_METHOD" and parent is not None and parent.type.spelling.startswith(CLOSURE)
 
     @cached_property
     def variadic(self) -> bool:
-        """Return whether it takes more arguments than it has parameters."""
+        """True if it accepts more arguments than parameters."""
         kind = self._cursor.type
         return kind.kind.name == "FUNCTIONPROTO" and bool(kind.is_function_variadic())
 
     @cached_property
     def call_operator(self) -> "Declaration | None":
-        """Return the method that a call of an object of this type calls; None where that is a template, or nothing."""
+        """The method that is called when an object of this type is called; None for a template or if there is none."""
         whole = self._cursor.type.get_declaration()
         methods = (c for c in whole.get_children() if c.kind.name == "CXX_METHOD")
         return next((self._reader.declaration(c) for c in methods if c.spelling == "operator()"), None)
@@ -206,13 +207,13 @@ class Declaration:
 
     @cached_property
     def default(self) -> "Node | None":
-        """The default argument of a parameter, or the value that a member is declared with."""
-        name = self._cursor.location.offset  # before it stand the arguments of a template's type
+        """The default argument of a parameter, or the default value of a member."""
+        name = self._cursor.location.offset  # template arguments of the type come before the name
         expressions = (c for c in self._cursor.get_children() if c.kind.is_expression())
         values = [c for c in expressions if c.extent.start.offset >= name]
         if self._cursor.type.get_canonical().kind.name.endswith("ARRAY"):  # the bounds come first
             values = [c for c in values if c.kind.name in ("INIT_LIST_EXPR", "STRING_LITERAL")]
-        if self.bit_field:  # the width does
+        if self.bit_field:  # the width comes first
             del values[0]
         return self._reader.tree(values[-1]) if values else None
 
@@ -231,7 +232,7 @@ class Declaration:
 
     @cached_property
     def title(self) -> str:
-        """How it is shown: with the arguments of its template."""
+        """The name for display, with template arguments."""
         if self.of_lambda:
             return f"lambda:{self.span.line}"
         arguments = [_vendor(a if isinstance(a, int) else a.spelling) for a in self._arguments]
@@ -239,7 +240,7 @@ class Declaration:
 
     @cached_property
     def definition(self) -> "Declaration | None":
-        """The declaration that has the body or the value."""
+        """The declaration with the body or the value."""
         definition = self._cursor.get_definition()
         return None if definition is None else self._reader.declaration(definition)
 
@@ -250,7 +251,7 @@ class Declaration:
 
     @cached_property
     def parent(self) -> "Declaration | None":
-        """Return the declaration around it."""
+        """The enclosing declaration."""
         parent = self._cursor.semantic_parent
         return None if parent is None else self._reader.declaration(parent)
 
@@ -266,7 +267,7 @@ class Declaration:
 
     @property
     def alignment(self) -> int | None:
-        """Return the bytes of its own ``alignas`` or ``aligned``, the largest; 1 without one, None where one is not a number that is written out."""
+        """The largest ``alignas`` or ``aligned`` in bytes; 1 without one, None if one is not a literal number."""
         if "aligned" not in self.annotations:
             return 1
         asked = _ALIGNMENT.findall(self._reader.library.printed(self._cursor))
@@ -275,46 +276,46 @@ class Declaration:
 
     @property
     def static(self) -> bool:
-        """Return whether it is declared ``static``."""
+        """True if it is declared ``static``."""
         return bool(self._cursor.storage_class == self._reader.library.ci.StorageClass.STATIC)
 
     @property
     def of_function(self) -> bool:
-        """Return whether it is a variable of a function."""
+        """True for a local variable of a function."""
         parent = self._cursor.semantic_parent
         return self.kind == "VAR_DECL" and parent is not None and parent.kind.name in FUNCTIONS
 
     def inside(self, symbol: str) -> bool:
-        """Return whether it is declared in the function of that symbol."""
+        """Return whether it is declared inside the function with that symbol."""
         parent = self.parent
         return parent is not None and parent.symbol == symbol
 
     @property
     def static_method(self) -> bool:
-        """Return whether it is a method that has no object."""
+        """True for a static method."""
         return bool(self._cursor.is_static_method())
 
     @property
     def implicit(self) -> bool:
-        """Return whether the compiler made it: it stands where its class does, or is declared ``= default``."""
+        """True if the compiler generated it: at the location of its class, or ``= default``."""
         parent = self._cursor.semantic_parent
         beside_class = parent is not None and parent.location == self._cursor.location
         return bool(beside_class or self._cursor.is_default_method())
 
     @property
     def makes_copy(self) -> bool:
-        """Return whether it is a constructor that copies or moves."""
+        """True for a copy or move constructor."""
         return bool(self._cursor.is_copy_constructor() or self._cursor.is_move_constructor())
 
     @property
     def takes_temporary(self) -> bool:
-        """Return whether its first parameter is ``T &&``: it moves."""
+        """True if its first parameter is ``T &&``, so that it moves."""
         first = next(iter(self._cursor.type.argument_types()), None)
         return first is not None and first.get_canonical().kind.name == "RVALUEREFERENCE"
 
     @cached_property
     def value(self) -> int | float | None:
-        """The value of an enumerator or of a constant variable; None where there is none."""
+        """The value of an enumerator or of a constant variable, or None."""
         if self.kind == "ENUM_CONSTANT_DECL":
             return self._reader.types.enumerator(self._cursor)
         return self._reader.library.evaluate(self._cursor)
@@ -336,7 +337,7 @@ class Declaration:
 
     @property
     def body_span(self) -> Span | None:
-        """Return the extent of a function's body; None where it has none."""
+        """The extent of a function's body, or None."""
         cursor = block(self._cursor)
         if cursor is None:
             return None
@@ -344,7 +345,7 @@ class Declaration:
         return Span(str(first.file), first.line, first.column, last.line, last.column)
 
     def surrounds(self, place: Diagnostic) -> bool:
-        """Return whether its body is around the place of a remark."""
+        """Return whether the location of a compiler message is inside the body."""
         body = self.body_span
         if body is None or body.file != place.file:
             return False
@@ -352,25 +353,25 @@ class Declaration:
 
     @property
     def invalid(self) -> bool:
-        """Return whether the compiler could not make it, as a specialisation without a body."""
+        """True if the compiler could not create it, such as a specialisation without a body."""
         return bool(self._reader.library.lib.clang_isInvalidDeclaration(self._cursor))
 
     @property
     def qualified(self) -> str:
-        """Its name as the compiler's notes have it: what it is in, and the canonical arguments of its template."""
+        """Its name as in the compiler's notes: with its scopes and canonical template arguments."""
         arguments = [str(a) if isinstance(a, int) else a.get_canonical().spelling for a in self._arguments]
         name = f"{self.name}<{', '.join(arguments)}>" if arguments else self.name
         parent = self._cursor.semantic_parent
         while parent is not None and parent.kind.name != "TRANSLATION_UNIT":
             kind = parent.type.get_canonical().spelling
-            if kind:  # of a class, with everything that is around it
+            if kind:  # of a class, including its scopes
                 return f"{kind}::{name}"
             name, parent = f"{parent.spelling}::{name}", parent.semantic_parent
         return name
 
     @property
     def scope(self) -> str:
-        """The names of what it is in, each with "::" behind it; what has no name is left out."""
+        """The names of the enclosing scopes, each followed by "::"; unnamed scopes are omitted."""
         names, parent = "", self._cursor.semantic_parent
         while parent is not None and parent.kind.name != "TRANSLATION_UNIT":
             if parent.spelling and not parent.is_anonymous():
@@ -380,7 +381,7 @@ class Declaration:
 
     @cached_property
     def initialisers(self) -> "tuple[Node, ...]":
-        """Member initialisers of a constructor: a reference to the member, then its value."""
+        """The member initialisers of a constructor: each a reference to the member, then its value."""
         children = [c for c in self._cursor.get_children() if c.kind.name != "COMPOUND_STMT"]
         return tuple(
             self._reader.tree(c) for c in children if c.kind.name == "MEMBER_REF" or c.kind.is_expression()
@@ -388,26 +389,26 @@ class Declaration:
 
     @property
     def virtual(self) -> bool:
-        """Return whether it is a method that the object's class chooses."""
+        """True for a virtual method."""
         return bool(self._cursor.is_virtual_method())
 
     @property
     def pure(self) -> bool:
-        """Return whether it is a virtual method without a body."""
+        """True for a pure virtual method."""
         return bool(self._cursor.is_pure_virtual_method())
 
     @cached_property
     def signature(self) -> tuple[str, ...]:
-        """The types of its parameters, and whether its object is const."""
+        """The types of the parameters, and whether the method is const."""
         kind = self._cursor.type.get_canonical()
         constant = str(self._cursor.is_const_method())
         return (*(str(a.get_canonical().spelling) for a in kind.argument_types()), constant)
 
     @cached_property
     def fields(self) -> "tuple[Declaration, ...]":
-        """The members of a class; ``default`` is the value that one is declared with."""
+        """The members of a class; ``default`` is the default value of a member."""
         whole = self._cursor.get_definition() or self._cursor
-        # A specialisation has its members without their values.
+        # The library shows members of a specialisation without their default values.
         pattern = self._reader.library.template(whole)
         if pattern is not None and pattern.location == whole.location:  # one that is written out has its own
             whole = pattern
@@ -416,7 +417,7 @@ class Declaration:
 
     @cached_property
     def original(self) -> "Declaration | None":
-        """The constructor itself, or the base's own where ``using`` inherits it; None where the library does not show that."""
+        """The constructor itself, or the base's constructor that ``using`` inherits; None if the library does not show it."""
         owner = self._cursor.semantic_parent
         if self.name.partition("<")[0] == owner.spelling.partition("<")[0]:
             return self
@@ -430,22 +431,22 @@ class Declaration:
 
     @property
     def children(self) -> "Iterator[Declaration]":
-        """Return the declarations inside."""
+        """Yield the declarations inside."""
         for child in self._cursor.get_children():
             if child.kind.is_declaration():
                 yield self._reader.declaration(child)
 
 
 _RECURSE, _CONTINUE = 2, 1
-SPELLS = 19  # the version from which on the library says where in a macro's body a piece stands
+SPELLS = 19  # first library version that locates pieces inside a macro's body
 _EXPRESSIONS = range(100, 200)
 REFERRING = frozenset((101, 102, 103))  # DeclRefExpr, MemberRefExpr, CallExpr
 _BINARY = frozenset((114, 115))  # BinaryOperator, CompoundAssignOperator
 _UNARY = 112
 _CALL = 103
-_CAPTURED = 50  # VariableRef: in the brackets of a lambda
+_CAPTURED = 50  # VariableRef: in the capture list of a lambda
 _DECLARATIONS = range(1, 40)
-_BRANCHES = range(200, 230)  # statements but declarations
+_BRANCHES = range(200, 230)  # statements except declarations
 _HOLDERS = frozenset(("COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT"))  # of statements
 
 
@@ -454,7 +455,7 @@ def _digest(path: str) -> str:
 
 
 class CursorReader:
-    """Turns the library's cursors into nodes and declarations, each once."""
+    """Converts the library's cursors to nodes and declarations; one object per cursor."""
 
     def __init__(
         self,
@@ -464,24 +465,25 @@ class CursorReader:
         sources: SourceTexts,
         path: str,
     ) -> None:
-        self.suffix = f"_of_{_digest(path)}"  # behind the symbols of functions that only this file knows
+        self.suffix = f"_of_{_digest(path)}"  # suffix for symbols of functions local to this file
         self.library = library
         self.sources = sources
         self.kinds = {number: kind.name for number, kind in enumerate(library.ci.CursorKind._kinds) if kind}
-        self.nothing = frozenset(range(70, 74))  # kinds of cursors that stand for nothing
+        self.nothing = frozenset(range(70, 74))  # kinds of invalid cursors
         self.types = TypeReader(library, self.is_prelude)
         self._prelude = prelude
         self._bodies = tuple(f"{folder}/core/" for folder in prelude)
-        self.rows = rows  # of the instruction set, by the line that declares a form
-        self.ends: dict[str, Declaration] = {}  # destructors of templates, by the record
+        self.rows = rows  # rows of the instruction set, by the header line that declares a form
+        self.ends: dict[str, Declaration] = {}  # destructors of templates, by record
         self._known: dict[tuple[int, ...], Declaration] = {}
-        self._numbers: dict[int, int] = {}  # of the bodies of lambdas
+        self._numbers: dict[int, int] = {}  # of lambda bodies
         self._files: dict[int, str] = {}
         self._file_slot = (ctypes.c_void_p * 1)()
         self._line_slot = (ctypes.c_uint * 1)()
         self._column_slot = (ctypes.c_uint * 1)()
         at = ctypes.CFUNCTYPE(None, library.ci.SourceLocation, *[ctypes.c_void_p] * 4)
-        # Only later libraries say where in a macro's body a piece stands; others take all of it for the invocation.
+        # Only later library versions locate pieces inside a macro's body; earlier ones give the location of
+        # the invocation.
         spells = library.version >= SPELLS
         self._locate = at(("clang_getSpellingLocation" if spells else "clang_getFileLocation", library.lib))
         self._invoked = at(("clang_getExpansionLocation", library.lib)) if spells else None
@@ -494,12 +496,12 @@ class CursorReader:
         )
 
     def is_prelude(self, path: str) -> bool:
-        """Return whether *path* is a header that mlusim supplies, whose functions the run-time has."""
+        """Return whether *path* is a supplied header whose functions the run-time library implements."""
         return path.startswith(self._prelude) and not path.startswith(self._bodies)
 
     def declaration(self, cursor: Cursor) -> Declaration:
         """Return the declaration of *cursor*."""
-        # The second word says whether it is the first of its group: not so where it is referred to.
+        # The second word tells the first declaration of a group, but not in references to it.
         key = (cursor._kind_id, cursor.data[0] or 0)
         declaration = self._known.get(key)
         if declaration is None:
@@ -522,7 +524,7 @@ class CursorReader:
         return tuple(self.declaration(c) for c in children if c.kind.name == "CONSTRUCTOR")
 
     def mutable(self, kind: Type) -> bool:
-        """Return whether an object of a *kind* has a member that may change where the object is const."""
+        """Return whether an object of *kind* has a mutable member."""
         kind = element_of(kind)
         if not isinstance(kind, Record):
             return False
@@ -533,7 +535,7 @@ class CursorReader:
         return any(self.mutable(part) for part in (*(f.type for f in kind.fields), *kind.bases))
 
     def assignments(self, record: Record) -> tuple[Declaration, ...]:
-        """Return each ``operator=`` of the class of a record that takes an object of the class."""
+        """Return the ``operator=`` methods of a record's class that take an object of the class."""
         methods = (c for c in self.types.declared[record.name].get_children() if c.kind.name == "CXX_METHOD")
         operators = (self.declaration(c) for c in methods if c.spelling == "operator=")
         return tuple(
@@ -541,7 +543,7 @@ class CursorReader:
         )
 
     def hides(self, record: Record, kind: str) -> bool:
-        """Return whether the template of a record declares a copy constructor or assignment (*kind*), which the library does not show."""
+        """Return whether a record's template declares a copy constructor or assignment (*kind*) that the library does not show."""
         pattern = self.library.template(self.types.declared[record.name])
         if pattern is None:
             return False
@@ -551,31 +553,31 @@ class CursorReader:
         return any(c.name == "operator=" and len(c.parameters) == 1 and not c.implicit for c in declarations)
 
     def destructor(self, record: Record) -> Declaration | None:
-        """Return the destructor that the class of a record declares; None if there is none, or if it is defaulted."""
+        """Return the destructor declared by a record's class; None without one, or if it is defaulted."""
         if self.types.patterned.get(record.name) and destructor(self.types.declared[record.name]) is None:
             return self.ends.get(record.name)
         cursor = destructor(self.types.declared[record.name])
         return None if cursor is None or cursor.is_default_method() else self.declaration(cursor)
 
     def method(self, record: Record, name: str, signature: tuple[str, ...]) -> Declaration | None:
-        """Return the method of these parameters that the class of a record declares."""
+        """Return the method with these parameters declared by a record's class."""
         return next((d for d in self.methods(record, name) if d.signature == signature), None)
 
     def methods(self, record: Record, name: str) -> Iterator[Declaration]:
-        """Yield the methods of that name that the class of a record declares."""
+        """Yield the methods called *name* declared by a record's class."""
         children = self.types.declared[record.name].get_children()
         return (self.declaration(c) for c in children if c.kind.name == "CXX_METHOD" and c.spelling == name)
 
     def hidden_end(self, record: Record) -> bool:
-        """Return whether a record has a destructor, of a template, that the library has not shown."""
+        """Return whether a record's template has a destructor that the library has not shown yet."""
         return bool(self.types.patterned.get(record.name)) and self.destructor(record) is None
 
     def is_dynamic(self, node: Node) -> bool:
-        """Return whether a call chooses a virtual method by the class of the object."""
+        """Return whether a call is virtual."""
         return bool(self.library.lib.clang_Cursor_isDynamicCall(node.cursor))
 
     def tree(self, root: Cursor, around: Node | None = None) -> Node:
-        """Return *root* and everything in it as nodes; *around* is the node that it is a piece of."""
+        """Return *root* and everything below it as nodes; *around* is the enclosing node."""
         unit = root._tu
         top = self._node(root, unit)
         if self._invoked is not None:
@@ -585,10 +587,10 @@ class CursorReader:
         def visit(cursor: Cursor, parent: Cursor) -> int:
             key = _key(parent)
             if not top.children:
-                stack[0] = (key, top)  # as the library calls it from here on
+                stack[0] = (key, top)  # the library's kind from here on
             elif stack[-1][0] != key:
                 above = (n for n in range(len(stack) - 1, -1, -1) if stack[n][0] == key)
-                # The library passes over casts of what a lambda captures: such a parent was not shown.
+                # The library skips casts of captured values: such a parent was not shown.
                 del stack[next(above, len(stack) - 1) + 1 :]
             node = self._node(cursor, unit)
             if self._invoked is not None:
@@ -605,7 +607,7 @@ class CursorReader:
         return top
 
     def visit(self, root: Cursor, met: Callable[[Any], None]) -> None:
-        """Call *met* with every cursor in *root*."""
+        """Call *met* with every cursor below *root*."""
         unit = root._tu
 
         def visit(cursor: Cursor, _parent: Cursor) -> int:
@@ -616,7 +618,7 @@ class CursorReader:
         self._through(root, visit)
 
     def _through(self, root: Cursor, visit: Callable[[Cursor, Cursor], int]) -> None:
-        """Call *visit* with cursors in *root* and the parent of each; it returns where the library goes on."""
+        """Call *visit* with cursors below *root* and the parent of each; its result says where the traversal continues."""
         failed: list[BaseException] = []
 
         def safe(cursor: Cursor, parent: Cursor, _: Any) -> int:
@@ -668,14 +670,14 @@ class CursorReader:
         return Span(first[0], first[1], first[2], last[1], last[2])
 
     def spelled(self, node: Node) -> Span:
-        """Return the place of the text of *node*, which a macro may have written."""
+        """Return the location of the text of *node*, also inside a macro."""
         return self._span(node.cursor)
 
     def _in_macro(self, node: Node, above: Node) -> None:
-        """Return the place at which a piece that a macro wrote is executed.
+        """Set the location of a node that comes from a macro.
 
-        A statement stands in its line of the macro's body if all of it is there, otherwise at the
-        invocation; its pieces stand with it, arguments and constants of other macros, too.
+        A statement has the location of its line in the macro's body if it is completely there, else that of
+        the invocation. Its parts have the same location, including arguments and constants of other macros.
         """
         lib = self.library.lib
         extent = lib.clang_getCursorExtent(node.cursor)
@@ -701,7 +703,7 @@ class CursorReader:
 
     def _place(self, location: ClangLocation) -> tuple[str, int, int]:
         place = self._at(self._locate, location)
-        # A token that ## has made has a place only where it is used.
+        # A token created by ## only has the location of its use.
         return place if place[0] else self._at(self._written, location)
 
     def _at(self, locate: Any, location: ClangLocation) -> tuple[str, int, int]:
@@ -718,11 +720,11 @@ class CursorReader:
         return name
 
     def value(self, node: Node) -> int | float | None:
-        """Return the value of a constant expression; None for any other expression."""
+        """Return the value of a constant expression, or None."""
         return self.library.evaluate(node.cursor)
 
     def default_of(self, function: Declaration, n: int) -> "Node | None":
-        """Return the default of parameter *n* in the template that *function* is a specialisation of."""
+        """Return the default of parameter *n* in the template of which *function* is a specialisation."""
         template = self.library.template(function._cursor)
         if template is None:
             return None
@@ -730,7 +732,7 @@ class CursorReader:
         return self.declaration(parameters[n]).default if n < len(parameters) else None
 
     def member_values(self, record: Record) -> dict[str, Node]:
-        """Return the values that members of a record, and of its bases, are declared with, by name."""
+        """Return the default values of members of a record and of its bases, by name."""
         values: dict[str, Node] = {}
         for part in (*reversed(record.bases), record):
             fields = self.declaration(self.types.declared[part.name]).fields
@@ -738,14 +740,14 @@ class CursorReader:
         return values
 
     def text(self, node: Node) -> str:
-        """Return the library's spelling of *node*: the text of a literal."""
+        """Return the library's spelling of *node*, such as the text of a literal."""
         return str(node.cursor.spelling)
 
 
 def _decay(nodes: Iterable[Node]) -> None:
-    """Let a parameter that is written as an array be the pointer that it is, and what is computed from it: the library calls both arrays.
+    """Give a parameter declared as an array, and the nodes computed from it, the pointer type; the library says array for both.
 
-    *nodes* begin with the name of the parameter; each is the one around the last.
+    *nodes* begins with the name of the parameter; each further node encloses the previous one.
     """
     written = None
     for node in nodes:

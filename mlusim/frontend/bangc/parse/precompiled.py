@@ -1,7 +1,7 @@
-"""The supplied headers, compiled once for an architecture and a standard of the language, and kept in the user's cache.
+"""The supplied headers, precompiled for each architecture and language standard, and stored in the user's cache.
 
-The intrinsics' header is made from the instruction set.  Where no cache can be written it is given to the
-parser as text each time, which takes a second longer.
+The header of intrinsics is generated from the instruction set. Without a writable cache, it is passed to the
+parser as text, which takes one second longer per parse.
 """
 
 import functools
@@ -31,15 +31,15 @@ else:
 FLAGS = (
     "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-Xclang", "-fcuda-allow-variadic-functions", "-w", "-ferror-limit=100",
     "-nostdinc", "-nostdinc++", "-fspell-checking",
-    "-target", "x86_64-unknown-linux-gnu",  # the widths and signs of the vendor's hosts, whatever this machine is
+    "-target", "x86_64-unknown-linux-gnu",  # the type widths and signs of the vendor's hosts, on any machine
 )  # fmt: skip
-# CXTranslationUnit_Incomplete and _ForSerialization: prototypes without bodies, which are to be saved.
+# CXTranslationUnit_Incomplete and _ForSerialization: prototypes without bodies, which are saved.
 _INCOMPLETE = 0x02 | 0x10
 
 
 @frozen
 class Headers:
-    """How a file gets the supplied headers: flags, texts that are on no disk, rows by line of the intrinsics' header."""
+    """How a parse gets the supplied headers: flags, texts of virtual files, and rows by line of the intrinsics' header."""
 
     flags: tuple[str, ...]
     unsaved: Mapping[str, str]
@@ -48,7 +48,7 @@ class Headers:
 
 
 def headers(library: Library, board: Board, standard: str, *, cached: bool = True) -> Headers:
-    """Return the supplied headers for *board* in the language *standard*; without *cached* as text."""
+    """Return the supplied headers for *board* and the language *standard*; with *cached* false, as text."""
     base = user_cache() if cached else None
     return _headers(library, (f"-std={standard}", *prelude.architecture_flags(board)), base)
 
@@ -62,7 +62,7 @@ def _headers(library: Library, chosen: tuple[str, ...], base: Path | None) -> He
             if not (place / "mlu.pch").exists():
                 _make(library, place, common)
             if not all(owned(path, base) for path in place.iterdir()):
-                raise PermissionError(place)  # caught below: the headers are given as text
+                raise PermissionError(place)  # caught below: the headers are passed as text
             cache.bound_folders(place)
             rows = {int(n): row for n, row in json.loads((place / "rows.json").read_text()).items()}
         except (
@@ -82,13 +82,13 @@ def _headers(library: Library, chosen: tuple[str, ...], base: Path | None) -> He
 
 
 def state() -> str:
-    """Return a digest of what the headers follow from: the instruction set's files and the supplied ones."""
+    """Return a digest of the files on which the headers depend: those of the instruction set and the supplied headers."""
     rows = Path(isa.__file__).parent.glob("*.py")
     return cache.stamp_of([*rows, *prelude.INCLUDE.rglob("*.h"), Path(__file__)])
 
 
 def library_state() -> str:
-    """Return a name for the file of the library, which is not loaded for that.  Raises as `library` does, where there is none."""
+    """Return a digest of the library's file, without loading it. Raises like `library` if it is missing."""
     chosen = os.environ.get("MLUSIM_LIBCLANG")
     if chosen is None:
         spec = importlib.util.find_spec("clang")
@@ -98,22 +98,23 @@ def library_state() -> str:
         files = [Path(chosen)]
     try:
         return cache.stamp_of(files) if files else library().full_version
-    except OSError:  # a name that the system's loader looks for
+    except OSError:  # a name that the system's loader resolves
         return library().full_version
 
 
 def _intrinsics() -> tuple[str, dict[int, str]]:
-    """Return the header of the instruction set, and which row each of its lines declares."""
+    """Return the header of the instruction set, and the row that each of its lines declares."""
     lines = list(prototypes.header_lines())
     first = next(n for n, line in enumerate(lines) if line.startswith("#define") and prelude.MARK in line) + 2
     return "\n".join(lines) + "\n", {first + n: p.row for n, p in enumerate(prototypes.all_prototypes())}
 
 
 def _make(library: Library, place: Path, common: tuple[str, ...]) -> None:
-    """Compile the headers into *place*; other processes see all of them or none."""
+    """Precompile the headers into *place*, atomically for other processes."""
     text, rows = _intrinsics()
     make_own_folder(place)
-    # The compiled header knows when the text was written: the first of several processes writes it.
+    # The precompiled header records the modification time of the text: of several processes, the first writes
+    # it.
     cache.put(place / prelude.INTRINSICS, text.encode(), once=True)
     cache.put(place / "rows.json", json.dumps(rows).encode(), once=True)
     unit = library.index.parse(str(prelude.INCLUDE / "mlu.h"), [*common, f"-I{place}"], options=_INCOMPLETE)

@@ -1,4 +1,4 @@
-"""The input of a parse: options, the texts of the files of a translation unit, each read once, and their macros."""
+"""The input of a parse: options, the texts of a translation unit's files, each read once, and macros in them."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ Position = tuple[int, int]  # line and column, from 1 on
 
 
 def read(path: str) -> str:
-    """Return the text of a file.  Raises `UsageError` where it cannot be read, or is not text."""
+    """Return the text of a file. Raises `UsageError` if it cannot be read or is not text."""
     refuse_special(Path(path))
     content = read_bytes(path)
     if (at := content.find(0)) >= 0:
@@ -29,15 +29,15 @@ def read(path: str) -> str:
 
 
 def refuse_special(path: Path) -> None:
-    """Raise `UsageError` where *path* is a FIFO or a device, which would be waited for, or read without end."""
+    """Raise `UsageError` if *path* is a FIFO or a device, which would block or never end."""
     if _there(path) and not (path.is_file() or path.is_dir()):
         raise UsageError(f"{path} is not a regular file; give the path of a source")
 
 
 def included_texts(path: str, text: str, directories: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the files that *text*, the file *path*, includes, and those that are included there, as far as they are found: path and text.
+    """Yield the path and text of each file that *text*, the content of *path*, includes directly or indirectly, if it exists.
 
-    Raises `UsageError` where one is a FIFO or a device.
+    Raises `UsageError` if one is a FIFO or a device.
     """
     waiting, seen = [(Path(path), text)], {Path(path)}
     while waiting:
@@ -56,7 +56,7 @@ def included_texts(path: str, text: str, directories: Sequence[str]) -> Iterator
 
 
 def _there(path: Path) -> bool:
-    """Return whether there is such a file; False if its folder may not be searched, which `read` reports later."""
+    """Return whether the file exists; False if its folder is not searchable, which `read` reports later."""
     return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises there
 
 
@@ -67,13 +67,13 @@ class SourceTexts:
         self._texts: dict[str, str] = {}
 
     def of(self, path: str) -> str:
-        """Return the text of a file.  Raises `UsageError` where it cannot be read."""
+        """Return the text of a file. Raises `UsageError` if it cannot be read."""
         if path not in self._texts:
             self._texts[path] = read(path)
         return self._texts[path]
 
     def between(self, path: str, start: Position, end: Position) -> str:
-        """Return the text from *start* up to *end*, exclusive, whose columns count bytes; "" if there is no such file."""
+        """Return the text from *start* to *end* (exclusive), with columns in bytes; "" if the file does not exist."""
         if path not in self._texts and not Path(path).is_file():
             return ""
         lines = [line.encode() for line in self.of(path).split("\n")[start[0] - 1 : end[0]]]
@@ -84,15 +84,15 @@ class SourceTexts:
         return b"\n".join(lines).decode(errors="replace")
 
 
-# How a file is parsed, and a name for what it holds: known without a parser.
+# Parse options and digests of texts, which need no parser.
 
 
 @frozen
 class Options:
-    """How a file is parsed: include directories, definitions, the board.
+    """The parse options of a file: include directories, definitions, board.
 
-    With *vouched* a compiler that has the real headers of host code accepts the file: what is an error here, and stands in no
-    function of the device, is only unknown to the headers that stand in.
+    *vouched*: a host compiler with the real headers has accepted the file. An error outside device functions
+    then only means that our substitute headers lack a name.
     """
 
     include: tuple[str, ...]
@@ -104,7 +104,7 @@ class Options:
 
     @property
     def flags(self) -> list[str]:
-        """As the compiler's flags, behind those of the supplied headers."""
+        """Return the options as compiler flags, to follow those of the supplied headers."""
         defines = [f"-D{name}" + ("" if value is None else f"={value}") for name, value in self.define]
         return [
             *(
@@ -119,7 +119,7 @@ class Options:
 
 
 def digest(text: str) -> str:
-    """Return a short name for the content of a file."""
+    """Return a short digest of the content of a file."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -131,7 +131,7 @@ _HEAD = re.compile(r"\s*\w+\s*")
 
 
 def is_invocation(text: str) -> bool:
-    """Return whether *text* is a name alone, or one with arguments in parentheses, and nothing behind them."""
+    """Return whether *text* consists of a name, optionally with arguments in parentheses."""
     text = _QUOTED.sub("0", text)
     head = _HEAD.match(text)
     rest = text[head.end() :] if head else "?"
@@ -144,7 +144,7 @@ def is_invocation(text: str) -> bool:
 
 
 def macro_definitions(text: str) -> dict[str, str]:
-    """Return the macros that *text* defines: the first definition of each name, with its parameters, as one line."""
+    """Return the macro definitions in *text*: for each name the first one, with its parameters, as one line."""
     definitions: dict[str, str] = {}
     for name, body in _DEFINITION.findall(text):
         definitions.setdefault(name, body.replace("\\\n", "\n"))
@@ -158,9 +158,10 @@ _INSTANTIATION = re.compile(rb"\btemplate[\s\\]+(?![<\s\\])([^;]*)")
 def instantiated_in_macros(
     texts: Mapping[str, str], invocation: bytes, name: bytes
 ) -> Iterator[tuple[str, int]]:
-    """Yield where a macro that *invocation* leads to instantiates *name*: the path of one of *texts*, and the offset behind ``template``.
+    """Yield where macros reached from *invocation* explicitly instantiate *name*: the path of one of *texts* and the offset after ``template``.
 
-    A statement counts that has the name, or that pastes one together; so does the name as an argument of another macro.
+    A statement counts if it contains the name or pastes tokens to a name, as does the name in the arguments
+    of another macro.
     """
     passed_on = re.compile(rb"[(,]\s*(%s)\s*(?=[,)])" % name)
     macros: dict[bytes, list[tuple[str, int, bytes]]] = {}

@@ -1,7 +1,7 @@
-"""A parse in a child process, with a limit of time and memory: macros and includes can double without end.
+"""A parse in a child process with limits of time and memory, because macros and includes can grow exponentially.
 
-The library can neither be stopped nor bounded while it parses, and a process that it takes down with it would be the user's.
-What the child makes of the file comes back as bytes: one parse is enough.
+The library can neither be interrupted nor limited while it parses, and a crash would end the user's process.
+The child returns its result as bytes, so the file is parsed only once.
 """
 
 import faulthandler
@@ -24,27 +24,27 @@ else:
     (resource,) = lazy("resource")  # not on every system
 
 SECONDS = 10
-"""CPU time of one parse; the largest sources of the vendor's take less than two seconds."""
+"""Limit of CPU time of one parse; the largest sources of the vendor's take less than two seconds."""
 GROWTH = 1 << 30
-"""Bytes that one parse may take beyond what the process has."""
+"""Limit of additional memory of one parse, in bytes."""
 
 WAITING = 120
-"""Seconds after which a parse is given up that does not even compute."""
+"""Seconds after which a parse is aborted even if it uses no CPU time."""
 
-_ONE = threading.Lock()  # the library holds locks while it parses, which a child would inherit for good
+_ONE = threading.Lock()  # a child would inherit the library's locks of a concurrent parse
 
 
 def in_child(path: str, make: Callable[[], bytes]) -> bytes | None:
-    """Call *make* in a child process and return its result; None if it raises there, or if there is no child.
+    """Call *make* in a child process and return its result; None if it raises there, or without a child.
 
-    Raises `UsageError` if a parse in it, in `bounded`, takes more than `SECONDS` of CPU time or `GROWTH` of memory, or if
-    it ends the process.  There is no child on systems without ``fork``, nor if ``MLUSIM_PARSE_TRIAL`` is 0, by which users
-    say that they trust their sources.
+    Raises `UsageError` if a parse in it, inside `bounded`, exceeds `SECONDS` of CPU time or `GROWTH` of
+    memory, or crashes. There is no child on systems without ``fork``, or if ``MLUSIM_PARSE_TRIAL`` is 0, for
+    users who trust their sources.
     """
     if not hasattr(os, "fork") or os.environ.get("MLUSIM_PARSE_TRIAL") == "0":
         return None
     with _ONE, warnings.catch_warnings():
-        # The child of a process with threads runs the library alone, which needs none of their locks.
+        # The child of a threaded process only runs the library, which needs none of the threads' locks.
         warnings.simplefilter("ignore", DeprecationWarning)
         with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
             child = os.fork()
@@ -73,7 +73,7 @@ def in_child(path: str, make: Callable[[], bytes]) -> bytes | None:
 
 @contextmanager
 def bounded() -> Iterator[bool]:
-    """Bound the time and memory that the block takes, in a child of `in_child` only; yield whether this is such a child."""
+    """Limit time and memory of the block, in a child of `in_child` only; yield whether this is such a child."""
     if not _CHILD.is_set():
         yield False
         return
@@ -95,13 +95,13 @@ _CHILD = threading.Event()  # whether this process is a child of `in_child`
 _CURE = (
     "look for macros, includes or templates that name each other more than once, and so double at each level"
 )
-# What LLVM, the C++ library and `_make_and_exit` say.  Memory in use tells it from other ends only roughly: the library
-# asks for twice as much at each step, and a child takes what its parent has freed before it takes more.
+# Messages of LLVM, the C++ library and `_make_and_exit`. The memory in use separates this from other crashes
+# only roughly: the library doubles its allocations, and a child first uses memory that its parent has freed.
 _NO_MEMORY = (b"out of memory", b"bad_alloc", b"MemoryError")
 
 
 def _make_and_exit(make: Callable[[], bytes], errors: int, output: int) -> None:
-    """Write in the child the result of *make* to the file *output* and errors to *errors*; end with 0 if there was a result."""
+    """In the child: write the result of *make* to the file *output*, and errors to *errors*; exit with 0 if there is a result."""
     code = 1
     try:
         _CHILD.set()
@@ -109,7 +109,7 @@ def _make_and_exit(make: Callable[[], bytes], errors: int, output: int) -> None:
         os.dup2(errors, 2)
         faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        # A library of the process may have handlers for these signals that turn them into an exit like any other.
+        # A library in the process may handle these signals by an ordinary exit.
         for number in (
             signal.SIGALRM,
             signal.SIGXCPU,
@@ -130,14 +130,14 @@ def _make_and_exit(make: Callable[[], bytes], errors: int, output: int) -> None:
 
 
 def _lower(limit: int, most: int) -> None:
-    """Bound *limit* by *most*, unless a smaller bound is there."""
+    """Set *limit* to *most*, unless it is already lower."""
     soft, hard = resource.getrlimit(limit)
     if soft == resource.RLIM_INFINITY or soft > most:
         resource.setrlimit(limit, (most, hard))
 
 
 def _size() -> int:
-    """Return the bytes of address space of this process; where that is unknown, more than any has."""
+    """Return the size of this process's address space in bytes, or a huge number if it is unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError):
@@ -150,7 +150,7 @@ def _ended(child: int) -> int:
     try:
         _, status = os.waitpid(child, 0)
     except BaseException:
-        # It may just have ended: an interrupt from the terminal goes to both.
+        # The child may just have ended: an interrupt from the terminal goes to both processes.
         with suppress(ProcessLookupError, ChildProcessError):
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)

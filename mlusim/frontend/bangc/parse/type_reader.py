@@ -1,4 +1,4 @@
-"""The library's types as those of the intermediate form."""
+"""Converts the library's types to types of the intermediate form."""
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
@@ -32,7 +32,7 @@ SCALARS: Mapping[int, t.Arithmetic | t.Void] = {
     39: t.BFLOAT16,
 }
 _WITH_BODIES = ("pair", "initializer_list", "integer_sequence")
-CLOSURE = "(lambda"  # how the library calls the class of a lambda
+CLOSURE = "(lambda"  # prefix of the library's name for a lambda's class
 NULLPTR, POINTER, LVALUE, RVALUE, RECORD, ENUM = 24, 101, 103, 104, 105, 106
 FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY, MEMBER = 111, 112, 114, 117
 REGISTERS: Mapping[str, t.Arithmetic] = {
@@ -52,7 +52,7 @@ REGISTERS: Mapping[str, t.Arithmetic] = {
 
 
 class TypeReader:
-    """Reads types; one object for each record of the file."""
+    """Converts types, with one object per record of the file."""
 
     def __init__(self, library: Library, is_prelude: Callable[[str], bool]) -> None:
         self._library = library
@@ -75,7 +75,7 @@ class TypeReader:
         return cached
 
     def of(self, kind: ClangType) -> t.Type:
-        """Return the type that the library calls *kind*."""
+        """Return the type for the library's type *kind*."""
         kind = kind.get_canonical()
         number = kind._kind_id
         if number in SCALARS:
@@ -100,7 +100,7 @@ class TypeReader:
         return self._named(kind.spelling)
 
     def _member_pointer(self, kind: ClangType) -> t.Type:
-        """Return the type of a pointer to a member: to a method a function's with its object, to others one more than an offset in bytes."""
+        """Return the type of a pointer to member: of a method, a function with its object; of a field, an integer (offset plus one)."""
         pointee = self.of(kind.get_pointee())
         if not isinstance(pointee, t.FunctionType):
             return t.INT64
@@ -108,7 +108,7 @@ class TypeReader:
         return t.Pointer(t.FunctionType(pointee.result, (this, *pointee.parameters)))
 
     def _named(self, spelling: str) -> t.Type:
-        """Return a type that the library has no number for."""
+        """Return a type that the library identifies only by name."""
         if spelling.split()[-1:] == ["__bf16"]:  # in libclang 18 and before
             return t.BFLOAT16
         return t.ClassType(spelling or "?")
@@ -123,7 +123,7 @@ class TypeReader:
         return t.Arithmetic(name, carrier.kind, carrier.size)
 
     def enumerator(self, cursor: Cursor) -> int:
-        """Return the value of an enumerator; the bindings read that of a type behind a name, as uint8_t, or of bool as signed."""
+        """Return the value of an enumerator; the bindings misread unsigned types behind a typedef, and bool, as signed."""
         carrier = self.of(cursor.semantic_parent.enum_type)
         assert isinstance(carrier, t.Arithmetic)
         return carrier.wrapped(int(cursor.enum_value))
@@ -138,7 +138,7 @@ class TypeReader:
         key = (declaration.canonical.data[0], name)
         record = self._records.get(key)
         if record is None:
-            while name in self.records:  # another of this name, in another function or instantiation
+            while name in self.records:  # the name exists in another function or instantiation
                 name += "'"
             record = self._records[key] = self.records[name] = t.Record(name)
             self.declared[name] = declaration
@@ -146,7 +146,7 @@ class TypeReader:
         return record
 
     def _fill(self, record: t.Record, kind: ClangType, declaration: Cursor) -> None:
-        """Read the members and bases of *record*; it is known already, for they may point to it."""
+        """Read the members and bases of *record*, which is registered already, because they may point to it."""
         record.closure = record.name.startswith(CLOSURE)
         record.bases, record.others, beside = self._bases(declaration)
         first = record.bases[0].fields if record.bases else ()
@@ -166,7 +166,7 @@ class TypeReader:
         record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
         parts = (*record.bases, *(t.element_of(f.type) for f in record.fields))
         pattern = self._library.template(declaration)
-        if pattern is not None:  # the specialisation does not show its destructor
+        if pattern is not None:  # a specialisation does not show its destructor
             self.patterned[record.name] = destructor(pattern) is not None
             declaration = pattern
         record.destroyed = _destroyed(declaration) or any(map(ends, parts))
@@ -174,7 +174,7 @@ class TypeReader:
         record.virtual = any(m.is_virtual_method() for m in methods) or any(b.virtual for b in record.bases)
 
     def _field(self, record: t.Record, n: int, field: Cursor, above: Container[str]) -> t.Field:
-        """Return member number *n* that a class declares itself; one that hides one *above* has a name of its own."""
+        """Return member number *n* declared in a class; a member that hides one of *above* gets a distinct name."""
         name = field.spelling
         if not name.isidentifier():
             name = f"{'captured_' if record.closure else t.UNNAMED}{n}"
@@ -183,7 +183,7 @@ class TypeReader:
         return t.Field(name, self.of(field.type), field.get_field_offsetof() // 8)
 
     def _bit_fields(self, record: t.Record, kind: ClangType) -> Iterator[tuple[t.Field, t.BitField]]:
-        """Yield the bit fields of a class, each with the bytes that those share which follow one another."""
+        """Yield the bit fields of a class, each with the field of bytes that consecutive bit fields share."""
         runs: list[list[Any]] = [[]]
         for field in kind.get_fields():
             if not field.is_bitfield() or record.union:
@@ -203,7 +203,7 @@ class TypeReader:
     def _bases(
         self, declaration: Cursor
     ) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...], tuple[t.Field, ...]]:
-        """Return the first base class with its bases, those behind it that objects cannot be seen as, and the others, as members."""
+        """Return the first base class with its bases; other bases as which objects cannot be accessed; and the remaining bases as members."""
         definition = declaration.get_definition() or declaration
         specifiers = [c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"]
         kinds = [(self.of(c.type), c) for c in specifiers]
@@ -222,15 +222,15 @@ class TypeReader:
         return (base, *base.bases), tuple(refused), tuple(beside)
 
     def _is_class(self, declaration: Cursor) -> bool:
-        """Return whether it is a class of a supplied header that has methods; structures for data have none.
+        """Return whether *declaration* is a class with methods in a supplied header; plain data structures have none.
 
-        Those of ``bang::`` and a few of ``std::`` have bodies, and are translated as those of a source are.
+        Classes of ``bang::`` and a few of ``std::`` have bodies and are translated like those of a source.
         """
         if not self._is_prelude(str(declaration.location.file)) or _inside(declaration, "bang"):
             return False
         if declaration.spelling in _WITH_BODIES and _inside(declaration, "std"):
             return False
-        # A specialisation shows what was used of it alone.
+        # A specialisation shows only its used members.
         whole = self._library.template(declaration) or declaration
         methods = _declared(whole, "CONSTRUCTOR", "CXX_METHOD", "FUNCTION_TEMPLATE")
         return whole.get_definition() is None or any(True for _ in methods)
@@ -249,14 +249,14 @@ class TypeReader:
 
 
 def _data_size(record: t.Record, specifier: Cursor) -> int:
-    """Return the bytes of a base class behind which the next one may begin: those at its end that hold nothing are free, but of plain data [Itanium ABI]."""
+    """Return the size of a base class to the end of its data; the next base may use the tail, except after plain data [Itanium ABI]."""
     if specifier.type.is_pod() and record.fields:
         return record.size
     return max((f.offset + f.type.size for f in record.fields), default=8 if record.virtual else 0)
 
 
 def _inside(declaration: Cursor, namespace: str) -> bool:
-    """Return whether *declaration* is in *namespace*, however deep."""
+    """Return whether *declaration* is in *namespace*, at any depth."""
     scope = declaration.semantic_parent
     while scope is not None and scope.kind.name == "NAMESPACE":
         if scope.spelling == namespace:
@@ -266,12 +266,12 @@ def _inside(declaration: Cursor, namespace: str) -> bool:
 
 
 def block(cursor: Cursor) -> Any | None:
-    """Return the cursor of the body of a function; None where it has none."""
+    """Return the cursor of a function's body, or None."""
     return next((child for child in cursor.get_children() if child.kind.name == "COMPOUND_STMT"), None)
 
 
 def _destroyed(declaration: object) -> bool:
-    """Return whether a class has a destructor of its own that does something."""
+    """Return whether a class has a destructor with an effect."""
     method = destructor(declaration)
     if method is None or method.is_default_method():
         return False
@@ -280,16 +280,16 @@ def _destroyed(declaration: object) -> bool:
 
 
 def destructor(declaration: Cursor) -> Any:
-    """Return the destructor that a class declares."""
+    """Return the destructor declared by a class, or None."""
     return next(_declared(declaration, "DESTRUCTOR"), None)
 
 
 def _declared(declaration: Cursor, *kinds: str) -> Iterator[Any]:
-    """Yield what the definition of a class declares of some *kinds*; nothing where it has none."""
+    """Yield the declarations of some *kinds* in the definition of a class, if it has one."""
     definition = declaration.get_definition()
     return (c for c in (() if definition is None else definition.get_children()) if c.kind.name in kinds)
 
 
 def ends(kind: t.Type) -> bool:
-    """Return whether something happens at the end of an object."""
+    """Return whether *kind* is a record with a destructor."""
     return isinstance(kind, t.Record) and kind.destroyed

@@ -1,4 +1,4 @@
-"""One translation unit: parsed, with what is declared at file scope, the errors that stand in one body, and what a function refers to."""
+"""Parses a translation unit: its declarations at file scope, compiler errors that affect a single body, and references of a function."""
 
 import linecache
 import re
@@ -39,13 +39,13 @@ from mlusim.isa.prototypes import ANNOTATION
 from mlusim.isa.table import FORMS_REPLACED, REPLACED
 from mlusim.near import near
 
-# Errors of the compiler that stand in the body of one function: the file's other functions are good.
+# Compiler errors inside the body of one function: the other functions of the file are valid.
 #
-# A syntax error, and one outside of all bodies, concerns the whole file.
+# A syntax error, or one outside all bodies, affects the whole file.
 
-_SEMANTIC = "Semantic Issue"  # the library's category of what is not about the grammar
-_FATAL = 4  # its severity of what ends the parse
-DEDUCED = "AUTO"  # the type of a result that is deduced from the function's body
+_SEMANTIC = "Semantic Issue"  # the library's category of errors beyond the grammar
+_FATAL = 4  # the library's severity of errors that end the parse
+DEDUCED = "AUTO"  # a result type deduced from the function's body
 _INSTANCE = "in instantiation of "
 _SCOPES = frozenset(
     (
@@ -61,19 +61,19 @@ _SCOPES = frozenset(
 _TEMPLATES = frozenset(("CLASS_TEMPLATE", "CLASS_TEMPLATE_PARTIAL_SPECIALIZATION"))
 _KERNEL, _DEVICE = "CUDAGLOBAL_ATTR", "CUDADEVICE_ATTR"
 _UNKNOWN = re.compile(r"use of undeclared identifier '(\w+)'")
-_UNRESOLVED = "OVERLOADED_DECL_REF"  # a name that no call of a good function still has
+_UNRESOLVED = "OVERLOADED_DECL_REF"  # a name that no valid call has any more
 
 
 @frozen
 class BrokenCall:
-    """One such error; ``instance`` is the specialisation in which alone it is one, as the compiler names it, or ""."""
+    """One such error; ``instance`` is the only specialisation with the error, in the compiler's spelling, or ""."""
 
     diagnostic: Diagnostic
     instance: str
 
 
 def instance_of(error: ClangDiagnostic) -> str:
-    """Return the specialisation that was being made where the library met *error*; "" where the source itself is wrong."""
+    """Return the specialisation that was being instantiated at *error*; "" if the error is in the source itself."""
     for note in error.children:
         text = str(note.spelling)
         if text.startswith(_INSTANCE):
@@ -82,7 +82,7 @@ def instance_of(error: ClangDiagnostic) -> str:
 
 
 def outside(errors: Sequence[Any], root: object, files: Container[str]) -> list[Any]:
-    """Return the *errors* that are not in the body of a function of *files*, below *root*."""
+    """Return the *errors* outside the bodies of functions in *files*, below *root*."""
     bodies = list(_bodies(root, files)) if errors else []
     return [
         error
@@ -95,7 +95,7 @@ def outside(errors: Sequence[Any], root: object, files: Container[str]) -> list[
 
 
 def _within(body: Cursor, place: ClangLocation) -> bool:
-    """Return whether *place* is in the extent *body*; the ``in`` of the bindings ignores some columns."""
+    """Return whether *place* is in the extent *body*; the bindings' ``in`` ignores some columns."""
     first, last = body.start, body.end
     return bool(
         first.file is not None
@@ -105,9 +105,10 @@ def _within(body: Cursor, place: ClangLocation) -> bool:
 
 
 def _bodies(cursor: Cursor, files: Container[str]) -> Iterator[Any]:
-    """Find the bodies of functions and methods that have a type without its body.
+    """Yield the bodies of functions and methods whose type does not depend on the body.
 
-    Of a broken one whose type is deduced the compiler leaves out the calls in other functions, and does not say so.
+    If a body with an error has a deduced type, the compiler silently omits the calls of it in other
+    functions.
     """
     for child in cursor.get_children():
         file = child.location.file
@@ -123,9 +124,9 @@ def _bodies(cursor: Cursor, files: Container[str]) -> Iterator[Any]:
 
 
 def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnostic | None:
-    """Return which of *errors* the body of *declaration* has; None where it is good.
+    """Return the first of *errors* inside the body of *declaration*, or None.
 
-    If it cannot be distinguished from other specialisations of its template, it is not good.
+    A specialisation that cannot be distinguished from a broken one of the same template counts as broken.
     """
     errors = tuple(errors)
     if not errors or declaration.from_prelude:
@@ -144,7 +145,7 @@ def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnos
 
 
 def _with_names(first: BrokenCall, all_: Sequence[BrokenCall]) -> Diagnostic:
-    """Return the diagnostic of *first*, with the other unknown names of *all_* added to its message."""
+    """Return the diagnostic of *first*, with the other unknown names in *all_* added to its message."""
     unknown = [m[1] for e in all_ if (m := _UNKNOWN.match(e.diagnostic.message))]
     first_name = _UNKNOWN.match(first.diagnostic.message)
     more = [name for name in dict.fromkeys(unknown) if first_name is None or name != first_name[1]]
@@ -155,7 +156,7 @@ def _with_names(first: BrokenCall, all_: Sequence[BrokenCall]) -> Diagnostic:
 
 
 def _plain(name: str) -> str:
-    """Return a name without the arguments of its templates."""
+    """Return a name without template arguments."""
     depth, letters = 0, []
     for letter in name:
         depth += letter == "<"
@@ -169,16 +170,16 @@ def _unresolved(node: Node) -> bool:
     return node.kind == _UNRESOLVED or any(map(_unresolved, node.children))
 
 
-HELPING = "__mlusim_"  # how the names of functions begin that are asked for, to see what they call
+HELPING = "__mlusim_"  # prefix of helper functions that reveal hidden callees
 REQUEST = "mlusim_request_"
 MOST_FUNCTIONS = 1 << 14
-"""Of a file; each takes a millisecond, and the largest sources of the vendor's have some hundred."""
-_ERROR = 3  # the library's severity of what stops a compiler
-_ON = 0x200  # go on parsing after a header that is not found
-_NOTES = 3  # of the notes to an error, so many are shown
-_MARK = b"__attribute__((global)) "  # what makes an explicit instantiation one of a kernel
+"""Limit of functions in a file; each takes a millisecond, and the vendor's largest sources have some hundred."""
+_ERROR = 3  # the library's severity of errors
+_ON = 0x200  # continue parsing after a missing header
+_NOTES = 3  # number of notes shown per error
+_MARK = b"__attribute__((global)) "  # marks an explicit instantiation as a kernel's
 NOT_ALIKE = "target attributes do not match"
-"""What the compiler notes where an explicit instantiation of a kernel lacks the kernel's word."""
+"""The compiler's note on an explicit instantiation of a kernel without the kernel attribute."""
 _INSTANTIATED = re.compile(r"explicit instantiation of '(?:\w+::)*(\w+)")
 _QUALIFIED = re.compile(rb"(?:\w+\s*::\s*)*\Z")
 _NAMED = re.compile(
@@ -191,8 +192,8 @@ _GUESS = re.compile(r"'(?P<name>\w+)'(?P<between>[^';]*); did you mean '(?P<gues
 class ParsedFile:
     """The declarations of a file.
 
-    ``functions`` are its own definitions that are not templates, ``templates`` those that are, and
-    ``requested`` the kernels that were asked for by name.
+    ``functions`` are its own definitions except templates, ``templates`` its templates, and ``requested`` the
+    kernels requested by name.
     """
 
     path: str
@@ -200,11 +201,11 @@ class ParsedFile:
     functions: tuple[Declaration, ...]
     templates: tuple[Declaration, ...]
     requested: Mapping[str, Declaration]
-    # Functions that call methods of templates, which the library does not show:
+    # Helper functions that call template methods which the library does not show.
     named: Mapping[str, Declaration]
     includes: Mapping[str, str]
-    broken: tuple[BrokenCall, ...] = ()  # errors that concern a function each
-    # Files whose explicit instantiations of kernels lack the kernel's word, by path: their texts with it.
+    broken: tuple[BrokenCall, ...] = ()  # errors that affect a single function each
+    # Files with unmarked explicit instantiations of kernels, by path: their texts with the attribute added.
     marked: Mapping[str, str] = field(factory=dict)
 
     def text_of(self, path: str) -> str:
@@ -213,7 +214,7 @@ class ParsedFile:
 
     @cached_property
     def macros(self) -> Mapping[str, str]:
-        """Return the macros of the file and of those that it includes; the first definition of each name."""
+        """The macros of the file and its includes; of each name the first definition."""
         macros: dict[str, str] = {}
         for path in self.includes:
             macros = macro_definitions(self.text_of(path)) | macros
@@ -222,10 +223,10 @@ class ParsedFile:
 
 @contextmanager
 def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterator[ParsedFile]:
-    """Parse a file, of which nothing can be read after the block; *requests* are instantiations of kernels, as ``K<float>``.
+    """Parse a file, which can be read within the block only; *requests* are kernel instantiations such as ``K<float>``.
 
-    Raises `SourceError` with every error of the compiler, unless each stands in the body of a function, and `UsageError` for a
-    file that cannot be read.
+    Raises `SourceError` with all compiler errors unless each is inside the body of a function, and
+    `UsageError` for a file that cannot be read.
     """
     clang = library()
     sources = SourceTexts()
@@ -235,7 +236,7 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
     read_otherwise = {path: source + asked + "\n"}
     tree, supply = _tree(clang, path, read_otherwise, options)
     places = _unmarked(clang, tree, texts | read_otherwise)
-    if places:  # C++ for the device wants the kernel's own word there, and the vendor's compiler does not
+    if places:  # device C++ requires the kernel attribute there, the vendor's compiler does not
         clang.dispose(tree)
         unmarked = texts | read_otherwise
         read_otherwise |= {
@@ -255,9 +256,10 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
 
 
 def _unmarked(clang: Library, tree: ClangTree, texts: Mapping[str, str]) -> dict[str, set[int]]:
-    """Return where explicit instantiations of kernels lack its word: offsets in bytes by file; *texts* are those that were read.
+    """Return where explicit instantiations of kernels lack the attribute: byte offsets by file; *texts* are the files read.
 
-    The library says where a name stands in a file; of one that a macro's body has, or makes, only where that macro is invoked.
+    The library gives the location of a name in a file; for a name in a macro's body, only that of the
+    invocation.
     """
     places: dict[str, set[int]] = {}
     for error in tree.diagnostics:
@@ -274,7 +276,7 @@ def _unmarked(clang: Library, tree: ClangTree, texts: Mapping[str, str]) -> dict
 
 
 def _marked(text: str, offsets: Iterable[int]) -> str:
-    """Return *text* with the word of kernels before the names at *offsets*; lines stay where they are."""
+    """Return *text* with the kernel attribute inserted before the names at *offsets*; line numbers stay."""
     content = text.encode()
     for offset in sorted(offsets, reverse=True):
         qualified = _QUALIFIED.search(content, 0, offset)
@@ -286,13 +288,13 @@ def _marked(text: str, offsets: Iterable[int]) -> str:
 def _broken(
     path: str, source: str, wanted: Sequence[str], tree: ClangTree, *, vouched: bool
 ) -> tuple[BrokenCall, ...]:
-    """Return the errors of the compiler, where each stands in the body of a function; those that do, of a file that is *vouched* for.
+    """Return the compiler errors if each is inside the body of a function; for a *vouched* file, those that are.
 
-    Raises `SourceError` otherwise, which has first what makes the file unusable.
+    Raises `SourceError` otherwise; errors outside bodies come first.
     """
     errors = [d for d in tree.diagnostics if d.severity >= _ERROR]
     calls, instance = [], ""
-    for d in errors:  # the compiler names an instance once, with the first of its errors
+    for d in errors:  # the compiler names an instance once, with its first error
         instance = instance_of(d) or instance
         calls.append(BrokenCall(_diagnostic(d, path, source, wanted), instance))
     apart = [] if vouched else outside(errors, tree.cursor, {path, *_included(tree)})
@@ -304,7 +306,7 @@ def _broken(
 
 
 def _ends(unit: ParsedFile) -> None:
-    """Give the reader the destructors that were asked for."""
+    """Pass the requested destructors to the reader."""
     for name, helping in unit.named.items():
         body = helping.body
         called = None if body is None else body.children[0].children[0]
@@ -313,7 +315,7 @@ def _ends(unit: ParsedFile) -> None:
 
 
 def _tree(clang: Library, path: str, texts: Mapping[str, str], options: Options) -> tuple[ClangTree, Headers]:
-    """Return the parsed file with the supplied headers that it was parsed with; *texts* are read in place of files."""
+    """Return the parsed file and its supplied headers; *texts* replace the contents of files."""
     supply = headers(clang, options.board, options.standard)
     tree = _parsed(clang, path, texts, supply, options)
     if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
@@ -352,14 +354,14 @@ def _unit(
             if _source(cursor, path) or "global" in template.annotations:
                 templates.append(template)
         elif kind in ("FUNCTION_DECL", "CXX_METHOD") and cursor.is_definition():
-            if len(functions) == MOST_FUNCTIONS:  # before more of them are read
+            if len(functions) == MOST_FUNCTIONS:  # before reading more of them
                 raise UsageError(f"{path} defines more than {counted(MOST_FUNCTIONS, 'function')}; divide it")
             functions.append(reader.declaration(cursor))
         elif kind == "VAR_DECL" and cursor.spelling.startswith(REQUEST):
             target = _target(reader.declaration(cursor))
             if target is not None:
                 requested[wanted[int(cursor.spelling.removeprefix(REQUEST))]] = target
-    # Of a file without functions, those of its headers; all that a compiler makes code of where one compiles the file, too.
+    # For a file without functions, those of its headers, as when a compiler compiles a header.
     if options.vouched or not (functions or templates):
         kernels = map(reader.declaration, _kernels(tree.cursor, frozenset((path, *included))))
         functions = [*dict.fromkeys((*functions, *kernels))]
@@ -375,10 +377,10 @@ def _included(tree: ClangTree) -> dict[str, None]:
 
 
 def _own(cursor: Cursor, path: str, below: Container[str], clang: Library) -> Iterator[Any]:
-    """Yield the declarations at file scope of *path* itself, those in its namespaces too, and the templates of its below.
+    """Yield the declarations at file scope of *path*, also in its namespaces, and the templates in the headers *below*.
 
-    The library shows what a template was instantiated to beside the template; kernels and host functions among them are the
-    file's own wherever the template stands.
+    The library shows instances next to the template; instances of kernels and host functions belong to the
+    file, wherever the template is.
     """
     for child in cursor.get_children():
         file = child.location.file
@@ -390,7 +392,7 @@ def _own(cursor: Cursor, path: str, below: Container[str], clang: Library) -> It
         elif (
             _source(child, path)
             or kind == "FUNCTION_TEMPLATE"
-            # An instance of a template that is not a function of the device alone.
+            # An instance of a template that is not a pure device function.
             or (
                 kind == "FUNCTION_DECL"
                 and clang.template(child) is not None
@@ -401,7 +403,7 @@ def _own(cursor: Cursor, path: str, below: Container[str], clang: Library) -> It
 
 
 def _kernels(cursor: Cursor, files: Container[str]) -> Iterator[Any]:
-    """Yield the kernels that *files* define, those of classes and instances of templates too."""
+    """Yield the kernels that *files* define, including those in classes and template instances."""
     for child in cursor.get_children():
         file = child.location.file
         if file is None or file.name not in files:
@@ -422,13 +424,13 @@ def _attributes(cursor: Cursor) -> set[str]:
 
 
 def _source(cursor: Cursor, path: str) -> bool:
-    """Return whether what *cursor* declares counts as the file's own: it, and each ``.mlu`` that it includes."""
+    """Return whether *cursor* is declared in the file itself or in an included ``.mlu``."""
     name = str(cursor.location.file.name)
     return name == path or name.endswith(".mlu")
 
 
 def _target(variable: Declaration) -> Declaration | None:
-    """Return the declaration whose address a request's initial value is."""
+    """Return the declaration whose address is the initial value of a request's variable."""
     node = variable.initialiser
     while node is not None:
         if node.kind == "DECL_REF_EXPR":
@@ -460,21 +462,21 @@ def _diagnostic(d: ClangDiagnostic, path: str, source: str, wanted: Sequence[str
 
 
 def _instead(message: str) -> str:
-    """Return *message* with what to do, where it is about a name that mlusim refuses on purpose."""
+    """Return *message* with a replacement if it is about a name that mlusim refuses on purpose."""
     unknown = _NAMED.search(message)
     instead = None if unknown is None else REPLACED.get(unknown[1]) or FORMS_REPLACED.get(unknown[1])
     return message if instead is None else f"{message.partition('; did you mean')[0]}; {instead}"
 
 
 def _likely(guessed: re.Match[str]) -> str:
-    """Keep the compiler's guess if the whole names are similar and both or neither are names of the device."""
+    """Keep the compiler's suggestion if the names are similar and both or neither are device names."""
     name, between, guess = guessed["name"], guessed["between"], guessed["guess"]
     similar = name.startswith("__") == guess.startswith("__") and near(name, [guess])
     return guessed[0] if similar else f"'{name}'{between}"
 
 
 def _template(source: str, name: str) -> tuple[int, int]:
-    """Return the line and column where *source* declares the template that a request for *name* means; else its first."""
+    """Return the line and column at which *source* declares the template for a request of *name*, else (1, 1)."""
     word = re.escape(name.partition("<")[0].rpartition("::")[2].strip())
     match = re.search(rf"^(?!\s*(?://|#)).*?(?<!\w)({word})\s*\(", source, re.MULTILINE)
     start = match.start(1) if match else 0
@@ -482,7 +484,7 @@ def _template(source: str, name: str) -> tuple[int, int]:
 
 
 def _note(d: ClangDiagnostic) -> str:
-    """Return a candidate by its prototype where it is an intrinsic, by its place where it is a function of the source."""
+    """Return a note about a candidate: with its prototype for an intrinsic, with its location for a source function."""
     location = d.location
     if location.file is not None and Path(str(location.file)).name == prelude.INTRINSICS:
         line = linecache.getline(str(location.file), location.line)
@@ -498,22 +500,22 @@ def _where(d: ClangDiagnostic) -> str:
     return f"{file}:{d.location.line}:{d.location.column}: "
 
 
-# The functions that a function refers to: those that its text names, calls, or makes objects with.
+# The functions to which a function refers: by name, by call, or by creating objects.
 
 _LAMBDA = 144  # LambdaExpr
 
 
 @define(eq=False)
 class _References:
-    """The functions that were met, by their identity, and the variables whose values are still to be looked at."""
+    """The referenced functions, by identity, and the variables whose values remain to be examined."""
 
     reader: CursorReader
     functions: dict[int, Declaration] = field(factory=dict)
     variables: list[Any] = field(factory=list)
 
     def meet(self, cursor: Cursor) -> None:
-        """Note what *cursor* refers to."""
-        if cursor._kind_id == _LAMBDA:  # whose body the library does not show in instances of templates
+        """Record the reference of *cursor*."""
+        if cursor._kind_id == _LAMBDA:  # in template instances the library does not show its body
             self._keep(self.reader.declaration(cursor.type.get_declaration()).call_operator)
         if cursor._kind_id not in REFERRING:
             return
@@ -533,7 +535,7 @@ class _References:
 
 
 def referred(reader: CursorReader, function: Declaration) -> list[Declaration]:
-    """Return the functions that the text of *function* refers to, and the values of variables that it names."""
+    """Return the functions referenced in the text of *function* and in the values of variables that it names."""
     references = _References(reader)
     reader.visit(function._cursor, references.meet)
     seen: set[int] = set()

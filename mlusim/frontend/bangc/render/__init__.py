@@ -1,1 +1,1 @@
-"""The intermediate form as Python code objects that carry the source's own file, lines and names."""
+"""Renders the intermediate form as Python code objects with the source's files, lines and names."""

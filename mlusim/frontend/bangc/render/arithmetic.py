@@ -24,24 +24,24 @@ from mlusim.frontend.bangc.scalars import (
 )
 
 SCRATCH = "_c_x"
-# The low bits of a result follow from those of the operands.
-_SHORT = (1 << 30) - 1  # what Python compares fastest
+# The low bits of a result depend only on the low bits of the operands.
+_SHORT = (1 << 30) - 1  # the range that Python compares fastest
 
 
 def modular(op: str, kind: t.Arithmetic) -> bool:
-    """Return whether ``op`` in an integer type gives the same low bits for operands that are not wrapped yet."""
+    """Return whether ``op`` in an integer type gives the same low bits if its operands are not wrapped first."""
     return BINARY[op].ring and kind.kind in ("int", "uint")
 
 
 def keeps(have: t.Type, to: t.Type, size: int) -> bool:
-    """Return whether the low *size* bytes are the same before and after a conversion: both types are integers that have them."""
+    """Return whether a conversion keeps the low *size* bytes: both types are integers with at least as many bytes."""
     if not (isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic)):
         return False
     return {have.kind, to.kind} <= {"int", "uint"} and min(have.size, to.size) >= size
 
 
 def overflows(op: str, kind: t.Arithmetic, a: Range, c: Range) -> bool:
-    """Return whether ``op`` on integers may leave the type *kind*; *a* and *c* are what the operands may be."""
+    """Return whether ``op`` on integers may overflow the type *kind*; *a* and *c* are the operands' ranges."""
     if not BINARY[op].grows or not kind.whole:
         return False
     within = _combined(op, a, c)
@@ -49,26 +49,26 @@ def overflows(op: str, kind: t.Arithmetic, a: Range, c: Range) -> bool:
 
 
 def python(op: str) -> ast.operator:
-    """Return the operator of Python that computes ``op`` on integers; for a division, if neither is negative."""
+    """Return Python's operator for ``op`` on integers; for a division, valid if both operands are non-negative."""
     operator = BINARY[op].python()
     assert isinstance(operator, ast.operator)
     return operator
 
 
 def comparison(op: str) -> ast.cmpop:
-    """Return the operator of Python that compares as ``op`` does."""
+    """Return Python's comparison operator for ``op``."""
     operator = COMPARE[op].python()
     assert isinstance(operator, ast.cmpop)
     return operator
 
 
 def plain(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
-    """Return ``left op right`` on integers, not wrapped."""
+    """Return ``left op right`` on integers, without wrapping."""
     return b.binary(left, python(op), right)
 
 
 def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range) -> ast.expr:
-    """Return ``left op right`` in the type *kind*; *a* and *c* are what the operands may be."""
+    """Return ``left op right`` in the type *kind*; *a* and *c* are the operands' ranges."""
     if kind.kind == "float":
         return rounded(real(op, left, right), kind)
     if op in DIVISIONS:
@@ -81,7 +81,7 @@ def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: 
 
 
 def real(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
-    """Return ``left op right`` on floating-point numbers, not rounded."""
+    """Return ``left op right`` on floating-point numbers, without rounding."""
     if op == "/":
         if isinstance(right, ast.Constant) and right.value:
             return b.binary(left, ast.Div(), right)
@@ -95,7 +95,7 @@ def _divided(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Ra
     helper, _ = BINARY[op].helpers[max(kind.size, 4)]
     if not b.simple(right) or c[1] <= 0:
         return b.call(helper, left, right)
-    # Most operands are not negative, and Python's own operator does.
+    # Most operands are non-negative, and Python's own operator suffices.
     held, again = b.twice(left, SCRATCH)
     if a[0] >= 0 and again is held:
         test = b.compare(b.constant(0), ast.Lt(), right)
@@ -111,7 +111,7 @@ def wrapped(number: ast.expr, kind: t.Arithmetic) -> ast.expr:
         return b.compare(number, ast.NotEq(), b.constant(0))
     if kind.kind == "uint":
         return b.binary(number, ast.BitAnd(), b.constant(kind.high))
-    # Most values fit, so that the test is what is paid.
+    # Most values fit, so usually only the test costs time.
     inside = b.between(max(kind.low, -_SHORT), b.held(SCRATCH, number), min(kind.high, _SHORT))
     around = b.call("_c_wrap", b.name(SCRATCH), b.constant(-kind.low))
     return ast.IfExp(inside, b.name(SCRATCH), around)
@@ -124,7 +124,7 @@ def rounded(number: ast.expr, kind: t.Arithmetic) -> ast.expr:
 
 
 def converted(number: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
-    """Return a number of type *have* as one of type *to*."""
+    """Return a number of type *have* converted to type *to*."""
     if to.kind == "bool":
         return b.compare(number, ast.NotEq(), b.constant(0))
     if to.kind == "float":
@@ -149,23 +149,22 @@ def _from_whole(number: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: 
         return b.call("float", number)
     once, again = b.twice(number, SCRATCH)
     by = b.call("_c_long_to", again, b.constant(to.name)) if have.size == 8 else rounded(again, to)
-    if isinstance(number, ast.Call):  # of which nothing is known, as rand()
+    if isinstance(number, ast.Call):  # of unknown value, as rand()
         return b.call("_c_long_to", number, b.constant(to.name)) if have.size == 8 else rounded(number, to)
     return ast.IfExp(b.between(-exact, once, exact), b.binary(again, ast.Add(), b.constant(0.0)), by)
 
 
 def _truncated(number: ast.expr, to: t.Arithmetic) -> ast.expr:
-    """Return a floating number as an integer: toward zero, and what does not fit saturates."""
+    """Return a floating-point number converted to an integer: toward zero, saturating."""
     once, again = b.twice(number, SCRATCH)
     by = b.call("_c_whole", again, b.constant(to.low), b.constant(to.high))
     low, high = float(max(to.low, -_SHORT)), float(min(to.high, _SHORT))
     return ast.IfExp(b.between(low, once, high), b.call("int", again), by)
 
 
-# Arithmetic and conversions of integers in Python that report where C would silently change a value.
+# Integer arithmetic and conversions in Python that report silent changes by C.
 #
-# Only what may happen is tested, by the ranges that are known; ``_c_changed`` reports it and returns the
-# value that C has.
+# Known ranges remove tests of impossible cases; ``_c_changed`` reports a change and returns the value of C.
 
 
 def checked_conversion(
@@ -177,12 +176,12 @@ def checked_conversion(
     cast: bool = False,
     steps: bool = False,
 ) -> ast.expr:
-    """Return a number of type *have* as one of type *to*; *cast* and *steps* as in `change_of_conversion`."""
+    """Return a number of type *have* converted to *to*, with a check; *cast* and *steps* as in `change_of_conversion`."""
     change = change_of_conversion(have, to, cast=cast, steps=steps)
     if change == BEYOND:
         return b.call("_c_single", number)
     if change == FLOAT:
-        # What is truncated to the largest number lies below the next one.
+        # A number that truncates to the largest integer lies below the next integer.
         inside = ast.Compare(
             b.constant(float(to.low - 1)),
             # With 64 bits, low - 1 rounds to low itself, which is inside.
@@ -199,7 +198,7 @@ def checked_conversion(
 def checked_operation(
     op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range, *, steps: bool = False
 ) -> ast.expr:
-    """Return ``left op right`` in the type *kind*; *a* and *c* are what the operands may be, *steps* as in `change_of_operation`."""
+    """Return ``left op right`` in the type *kind*, with a check; *a* and *c* are ranges, *steps* as in `change_of_operation`."""
     change = change_of_operation(op, kind, steps=steps)
     if change == BEYOND:
         return b.call("_c_quotient", left, right) if op == "/" else b.call("_c_single", real(op, left, right))
@@ -218,7 +217,7 @@ def checked_operation(
 
 
 def fitting(number: ast.expr, to: t.Arithmetic, rule: str, have: t.Arithmetic | None = None) -> ast.expr:
-    """Return *number* where it is in the integer type *to*, otherwise what C makes of it, which is reported."""
+    """Return *number* if it fits the integer type *to*, else the value that C gives it, which is reported."""
     inside = b.between(to.low, b.held(SCRATCH, number), to.high)
     return ast.IfExp(inside, b.name(SCRATCH), _told(rule, to, have or to))
 
@@ -228,14 +227,14 @@ def _told(rule: str, to: t.Arithmetic, have: t.Arithmetic) -> ast.expr:
     return b.call("_c_changed", b.name(SCRATCH), *words)
 
 
-# Which values an expression may have, as far as its own text says; what needs no wrapping follows.
+# Ranges of expressions, as far as their text determines them; they show which results need no wrapping.
 
-_NORMAL = (-126, 126)  # exponents of floats that are normal
+_NORMAL = (-126, 126)  # exponents of normal floats
 _TASKS = 1 << 24  # more tasks than any launch has
 
 
 def range_of(node: ir.Expr, ranges: "dict[str, Range]") -> Range:
-    """Return the least and the greatest value of an integer expression; *ranges* has those of some locals."""
+    """Return the smallest and largest value of an integer expression; *ranges* has the ranges of some locals."""
     kind = node.type
     if not isinstance(kind, t.Arithmetic) or not kind.whole:
         return (0, 0)
@@ -265,9 +264,9 @@ def _bounds(node: ir.Expr, ranges: "dict[str, Range]") -> Range | None:
 
 
 def exponents(node: ir.Expr) -> Range | None:
-    """Return the least and the greatest exponent of a float that is an integer times powers of two, so that it needs no rounding.
+    """Return the range of exponents of a float that is an integer times powers of two and so needs no rounding.
 
-    Zero has no exponent.  None for other numbers, and where a float of these exponents might not be normal.
+    Zero has no exponent. None for other numbers, and if a float with these exponents might not be normal.
     """
     if isinstance(node, ir.Convert) and node.type == t.FLOAT and isinstance(node.value.type, t.Arithmetic):
         return (0, 8 * node.value.type.size) if node.value.type.whole else None
@@ -281,7 +280,7 @@ def exponents(node: ir.Expr) -> Range | None:
 
 
 def _combined(op: str, a: Range, b: Range) -> Range | None:
-    """Return the values of ``a op b`` before they wrap; None where nothing is known."""
+    """Return the range of ``a op b`` before wrapping; None if it is unknown."""
     if op == "+":
         return a[0] + b[0], a[1] + b[1]
     if op == "-":

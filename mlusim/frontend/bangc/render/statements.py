@@ -1,7 +1,7 @@
 """Statements, declarations and whole functions in Python.
 
-A switch is a chain of tests where every section ends, otherwise a loop that runs once and falls through.
-Statements with labels are a loop that runs once, too; a goto says at which label the next turn begins.
+A switch is a chain of tests if no section falls through, else a loop that runs once. Statements with labels
+are a loop that runs once, too; a goto sets the label at which the next iteration begins.
 """
 
 import ast
@@ -25,7 +25,7 @@ Body = tuple[ir.Statement, ...]
 
 
 def _suite(c: PythonWalker, statements: Body) -> Statements:
-    """Return the statements, or a ``pass`` if there are none: Python needs at least one."""
+    """Return the statements, or ``pass`` if there are none, because Python requires one."""
     return c.body(statements) or [ast.Pass()]
 
 
@@ -58,7 +58,7 @@ def _loop(c: PythonWalker, node: ir.Loop) -> Statements:
 
 
 def _stepped(c: PythonWalker, step: ir.Expr | None) -> Statements:
-    """Render the step of a loop, which follows each turn."""
+    """Render the step of a loop, which runs after each iteration."""
     if step is None:
         return []
     outer, c.stepping = c.stepping, True
@@ -81,7 +81,7 @@ def _late(c: PythonWalker, node: ir.Loop, test: ast.expr) -> Statements:
 
 
 def _bounds(c: PythonWalker, node: ir.Loop) -> dict[str, Range]:
-    """Return the range of the counter of ``for (...; i < n; ++i)`` in its body, if nothing else changes it there."""
+    """Return the range of the counter of ``for (...; i < n; ++i)`` in the loop body, if only the step changes it."""
     test, step = node.test, node.step
     if not (
         isinstance(test, ir.Compare)
@@ -97,12 +97,12 @@ def _bounds(c: PythonWalker, node: ir.Loop) -> dict[str, Range]:
     plain = local.storage is ir.Storage.VALUE and isinstance(kind, t.Arithmetic) and kind.whole
     if not plain or step.place.local is not local or not isinstance(step.value, ir.Const):
         return {}
-    if c.changed.get(local) != 1 and local in changed(walk(node.body)):  # not the step alone
+    if c.changed.get(local) != 1 and local in changed(walk(node.body)):  # not only the step
         return {}
     assert isinstance(kind, t.Arithmetic)
     if step.value.value <= 0:
         return {}
-    limit = min(range_of(test.right, c.ranges)[1] - (test.op == "<"), kind.high)  # in the body the test holds
+    limit = min(range_of(test.right, c.ranges)[1] - (test.op == "<"), kind.high)  # the test holds in the body
     only = c.changed.get(local) == 1 and limit + step.value.value <= kind.high  # and it never wraps
     first = c.begins.get(local.name, (kind.low, kind.high))[0] if only else kind.low
     return {local.name: (first, limit)}
@@ -112,7 +112,7 @@ def _bounds(c: PythonWalker, node: ir.Loop) -> dict[str, Range]:
 
 
 def _switch(c: PythonWalker, node: ir.Switch) -> Statements:
-    """Render a switch: as a chain of tests if no section falls through into the next, otherwise as a machine."""
+    """Render a switch: as a chain of tests if no section falls through, else as a loop that runs once."""
     name = c.temporary()
     assigned: Statements = [b.assign(b.target(name), asked(c, c.value(node.value), node.value))]
     closed = [_closed(s.body, last=s is node.sections[-1]) for s in node.sections]
@@ -121,11 +121,11 @@ def _switch(c: PythonWalker, node: ir.Switch) -> Statements:
     return assigned + _machine(c, node, name)
 
 
-_MOST_CHAINED = 100  # tests that stand each in the other's else
+_MOST_CHAINED = 100  # limit of tests nested in else branches
 
 
 def _flat(statements: Body) -> Body:
-    """Return *statements* with the contents of blocks in place of the blocks."""
+    """Return *statements* with blocks replaced by their contents."""
     out: list[ir.Statement] = []
     for node in statements:
         out.extend(_flat(node.body) if isinstance(node, ir.Block) else (node,))
@@ -144,7 +144,7 @@ def _closed(statements: Body, *, last: bool) -> Body | None:
 
 
 def _breaks(node: ir.Statement) -> bool:
-    """Return whether a break in *node* belongs to the switch."""
+    """Return whether *node* contains a break of the enclosing switch."""
     if isinstance(node, ir.Break):
         return True
     return any(_breaks(s) for part in parts_of(node) for s in part)
@@ -171,12 +171,12 @@ def _chain(c: PythonWalker, node: ir.Switch, name: str, parts: list[Body]) -> St
 
 
 def _machine(c: PythonWalker, node: ir.Switch, name: str) -> Statements:
-    """Render a switch as a ``while True`` that runs once: a flag says that a label has matched."""
+    """Render a switch as a ``while True`` that runs once, with a flag that says that a label has matched."""
     inside, again = c.temporary(), c.temporary()
     every = tuple(label for s in node.sections for label in s.labels)
     outer = c.continues[-1] if c.continues else None
 
-    # This loop is not in the source: a continue leaves it, and is repeated after it for the loop of the source.
+    # This loop is not in the source: a continue leaves it, and is repeated after it for the source's loop.
     def leave() -> Statements:
         return [b.at(b.assign(b.target(again), b.constant(True)), node.span), b.at(ast.Break(), node.span)]
 
@@ -189,7 +189,7 @@ def _machine(c: PythonWalker, node: ir.Switch, name: str) -> Statements:
         if section.labels:
             tests.append(_test(name, section.labels))
         if section.default:
-            # All labels are compared before default is taken, wherever it is written.
+            # All labels are compared before default is chosen, wherever it is written.
             tests.append(b.compare(b.name(name), ast.NotIn(), b.constant(every)))
         entered = b.assign(b.target(inside), b.constant(True))
         entry = ast.If(ast.BoolOp(ast.Or(), tests), [entered, *c.body(section.body)], [])
@@ -204,12 +204,12 @@ def _machine(c: PythonWalker, node: ir.Switch, name: str) -> Statements:
     return statements if outer is None else [*statements, ast.If(b.name(again), outer(), [])]
 
 
-# -- gotos, and the ends of objects ----------------------------------------------------------------
+# -- gotos, and the destruction of objects ---------------------------------------------------------
 
 
 def _labelled(c: PythonWalker, node: ir.Labelled) -> Statements:
-    """Render statements that have labels among them."""
-    left = c.temporary()  # 1: by a break, 2: by a continue, of the loop or switch around
+    """Render statements with labels."""
+    left = c.temporary()  # 1: left by a break, 2: by a continue, of the enclosing loop or switch
     machine = Machine(c.temporary(), c.temporary(), node.labels, c.loops + 1)
     outer = [c.breaks[-1] if c.breaks else None, c.continues[-1] if c.continues else None]
 
@@ -245,17 +245,17 @@ def _labelled(c: PythonWalker, node: ir.Labelled) -> Statements:
 
 
 def _goto(c: PythonWalker, node: ir.Goto) -> Statements:
-    """Render a goto: the next turn of its loop begins at the label."""
+    """Render a goto: the next iteration of its loop begins at the label."""
     machine = next(m for m in reversed(c.machines) if node.label in m.labels)
     number = machine.labels.index(node.label) + 1
     jump: Statements = [b.assign(b.target(machine.start), b.constant(number))]
-    if machine.level == c.loops:  # no other loop of Python is to be left first
+    if machine.level == c.loops:  # no other Python loop must be left first
         return [*jump, ast.Continue()]
     return [*jump, b.assign(b.target(machine.pending), b.constant(True)), ast.Break()]
 
 
 def _onward(c: PythonWalker, node: Any) -> Statements:
-    """Render the jumps that follow a loop or a switch if a goto leaves it."""
+    """Render the jumps after a loop or a switch that a goto leaves."""
     wanted = {n.label for n in walk(node) if isinstance(n, ir.Goto)} if c.machines else set()
     jumps: Statements = []
     for machine in c.machines:
@@ -271,18 +271,18 @@ def _ended(c: PythonWalker, node: ir.Finally) -> Statements:
     return [ast.Try(_suite(c, node.body), [], [], [last])]
 
 
-# Declarations of locals, by where their bytes are.
+# Declarations of locals, by storage class.
 
 
 def _declare(c: PythonWalker, node: ir.Declare) -> list[ast.stmt]:
-    """Return the statement that makes a local."""
+    """Return the statement that creates a local."""
     local = node.local
     if local.storage is ir.Storage.STATIC:
         c.inside = True
         body = local_object(c, local, node.value)
         if local.fixed:
             body = b.call("_c_fixed", body, b.constant(local.fixed))
-        # A lambda, since a static variable is made only once: when control first reaches its declaration.
+        # A lambda, because a static variable is initialised only once: when its declaration is first reached.
         maker = ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
         c.inside = False
         once = b.call("_c_static", b.constant(local.home), maker)
@@ -292,9 +292,9 @@ def _declare(c: PythonWalker, node: ir.Declare) -> list[ast.stmt]:
 
 
 def _note(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> None:
-    """Note what is known of the values of a local that begins as *initial*."""
+    """Record the range of a local whose initial value is *initial*."""
     kind = local.type
-    # Outside of loops it is declared once, so that what is known of it holds to the end of the function.
+    # Outside loops it is declared once, so its range is valid to the end of the function.
     if not c.turns:
         c.steady.add(local)
     if initial is None or local.storage is not ir.Storage.VALUE or not isinstance(kind, t.Arithmetic):
@@ -307,7 +307,7 @@ def _note(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> None:
 
 
 def _arrives(c: PythonWalker, local: ir.Local) -> list[ast.stmt]:
-    """Render the preparation of a parameter that is not a plain value; the caller gave a number, a pointer or a copy."""
+    """Render the preparation of a parameter that is not a plain value; the caller passed a number, a pointer or a copy."""
     if isinstance(local.type, t.VectorRegister):
         return [b.at(b.assign(b.target(local.name), b.call("_c_copy", b.name(local.name))), local.span)]
     if local.storage is ir.Storage.VALUE or isinstance(local.type, t.ClassType):
@@ -320,7 +320,7 @@ def _arrives(c: PythonWalker, local: ir.Local) -> list[ast.stmt]:
 
 
 def local_object(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> ast.expr:
-    """Return the object that a local is."""
+    """Return the expression that creates the object of a local."""
     kind = local.type
     if local.in_memory:
         return _memory(c, local, initial)
@@ -341,21 +341,21 @@ def local_object(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> a
 
 
 def zero(kind: t.Type) -> ast.expr:
-    """Return the value that a variable without an initialiser starts with; in C it may be anything."""
+    """Return the value of a variable without initialiser, which C leaves undefined."""
     if isinstance(kind, t.Arithmetic):
         return b.constant({"float": 0.0, "bool": False}.get(kind.kind, 0))
     return b.name("_c_null")
 
 
 def _memory(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> ast.expr:
-    """Render bytes of simulated memory; the run-time finds the same ones again in the next call."""
+    """Render a local in simulated memory; later calls of the function reuse the same bytes."""
     key = b.constant(f"{c.symbol}.{local.name}")
-    if local.space == "ldram" and c.deep:  # on the stack: each call inside itself has its own
+    if local.space == "ldram" and c.deep:  # on the stack: each recursive call has its own
         key = ast.Tuple([key, b.name(_LEVEL)], b.LOAD)
     space = "stack" if local.stack else local.space or "ldram"
     arguments = [b.constant((space, local.source_name, local.align)), key, c.layout(local.type)]
     if initial is not None:
-        # A table of constants is one constant of Python, and not a list that each call builds.
+        # A table of constants is one Python constant, not a list that every call builds.
         numbers = _numbers(initial)
         arguments.append(c.value(initial) if numbers is None else b.constant(numbers))
     constant = c.checked and local.constant and initial is not None
@@ -363,7 +363,7 @@ def _memory(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> ast.ex
 
 
 def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
-    """Return the elements of an array of numbers whose initialisers are all constants; None for any other."""
+    """Return the elements of an array of numbers with constant initialisers only, or None."""
     if not isinstance(initial, ir.Compose) or not isinstance(initial.type, t.Array):
         return None
     if not isinstance(initial.type.of, t.Arithmetic):
@@ -389,29 +389,29 @@ STATEMENTS: Mapping[type, Callable[[PythonWalker, Any], Statements]] = {
 
 
 class PythonFunction(PythonWalker):
-    """A function while it is rendered in Python, by the tables of this room."""
+    """A function during its rendering in Python, with this room's tables."""
 
     values, statements = VALUES, STATEMENTS
 
     def truth(self, test: ir.Expr) -> ast.expr:
-        """Render the value of a number or a pointer that is used as a condition: null pointers and zeros are false."""
+        """Render the value of a number or a pointer as a condition: null pointers and zeros are false."""
         value = self.value(test)
         decided = isinstance(test, ir.Compare | ir.Logical) or (isinstance(test, ir.Unary) and test.op == "!")
         return value if decided else asked(self, value, test)
 
     def located(self, rendered: Statements, node: ir.Statement | ir.Expr) -> Statements:
-        """Return *rendered*, the statement or the step *node*, with its place in the source, and the jumps of a goto that leaves it."""
+        """Set the location of *rendered*, the statement or step *node*, and add the jumps of gotos that leave it."""
         placed = [b.at(s, node.span) if not hasattr(s, "lineno") else s for s in rendered]
         return placed + _onward(self, node) if isinstance(node, ir.Loop | ir.Switch | ir.Labelled) else placed
 
     def chosen(self, node: ir.Conditional) -> Statements:
-        """Render the effect of one of two expressions."""
+        """Render a conditional expression for its effect."""
         test = self.tested(node.test)
         then, other = (self.located(self.evaluated(part), node) for part in (node.then, node.other))
         return [ast.If(test, then or [ast.Pass()], other)]
 
     def effect(self, node: ir.Expr) -> Statements:
-        """Render the effect of any other expression that has one."""
+        """Render the effect of any other expression."""
         return (
             assignment(self, node)
             if isinstance(node, ir.Assign | ir.Update)
@@ -419,15 +419,15 @@ class PythonFunction(PythonWalker):
         )
 
 
-# Whole functions: code objects, and what they refer to.
+# Whole functions as code objects with their references.
 
-_LEVEL = f"{names.OWN}level"  # how deep a function is inside itself
-DEEPEST = 20  # blocks, as loops, that Python's compiler takes inside each other (CO_MAXBLOCKS)
+_LEVEL = f"{names.OWN}level"  # recursion depth of a function
+DEEPEST = 20  # limit of nested blocks in Python's compiler (CO_MAXBLOCKS)
 
 
 @frozen(eq=False)
 class Rendered:
-    """A function as Python: its code, and what it refers to."""
+    """A function rendered in Python: its code and its references."""
 
     function: ir.Function
     code: CodeType
@@ -435,7 +435,7 @@ class Rendered:
 
 
 def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
-    """Render the initial value of a host variable at file scope, an expression that is evaluated once."""
+    """Render the initial value of a host variable at file scope, an expression evaluated once."""
     c = PythonFunction(symbol=variable.symbol)
     local = ir.Local(variable.name, variable.name, variable.type, "", variable.span, ir.Storage.CELL)
     return local_object(c, local, expression), c.uses
@@ -444,9 +444,10 @@ def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
 def render(
     function: ir.Function, *, deep: bool = False, checked: bool = False, covered: bool = False
 ) -> Rendered:
-    """Render *function* as a code object with its file, its lines and its display name.
+    """Render *function* as a code object with its file, lines and display name.
 
-    *deep* ones count how deep they are, *checked* ones report values that change silently, *covered* ones statements and the outcomes of tests.
+    A *deep* function counts its recursion depth; a *checked* one reports values that change silently; a
+    *covered* one reports statements and outcomes of tests.
     """
     c = PythonFunction(symbol=function.symbol, checked=checked, covered=covered, deep=deep)
     c.names = frozenset(local.name for local in function.locals)
@@ -471,7 +472,7 @@ def render(
     try:
         b.located(module, (1, 0, 1, 0))
         code = compile(module, function.span.file, "exec")
-    except (SyntaxError, RecursionError) as error:  # nothing else can be wrong with rendered code
+    except (SyntaxError, RecursionError) as error:  # other errors cannot occur in rendered code
         where = f"{function.name} ({function.span.file}:{function.span.line})"
         if isinstance(error, RecursionError):
             raise Unsupported(f"{where} is nested too deeply; put parts of it into functions") from None

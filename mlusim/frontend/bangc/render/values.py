@@ -1,4 +1,4 @@
-"""Expressions and places in Python."""
+"""Renders expressions and places in Python."""
 
 import ast
 from collections.abc import Callable, Mapping
@@ -15,20 +15,20 @@ from mlusim.memory.space import DIRECTIONS
 
 
 def asked(c: PythonWalker, test: ast.expr, *nodes: ir.Expr) -> ast.expr:
-    """Return *test*, the outcome of a test of *nodes*; checked code reports it if one of them has no value."""
+    """Return *test*, computed from *nodes*; in checked code, wrapped so that a test of a number without a value is reported."""
     numbers = any(isinstance(n.type, t.Arithmetic) and _may_lack(n) for n in nodes)
     return b.call("_c_asked", test) if c.checked and numbers else test
 
 
 def place(c: PythonWalker, index: ir.Expr, element: t.Type) -> ast.expr:
-    """Return the value of *index*; checked code asks whether it has one where the array, outside simulated memory, does not."""
+    """Return the value of *index*; in checked code a missing value is reported here if the array is outside simulated memory."""
     value = c.value(index)
     outside = not isinstance(element, t.Arithmetic) or element == t.DOUBLE
     return b.call("_c_place", value) if c.checked and outside and _may_lack(index) else value
 
 
 def _may_lack(node: ir.Expr) -> bool:
-    """Return whether a number may be computed from one that was loaded."""
+    """Return whether a number may depend on a load, and so may lack a value."""
     return any(isinstance(n, _LOADING) for n in walk(node))
 
 
@@ -45,7 +45,7 @@ def _loaded(c: PythonWalker, node: ir.Load) -> ast.expr:
     if isinstance(at, ir.LocalStorage):
         return _variable(at)
     if isinstance(at.type, t.Record):
-        if isinstance(at, ir.Element) and at.type.derived:  # what is there may be more
+        if isinstance(at, ir.Element) and at.type.derived:  # the object there may be of a derived class
             return b.call("_c_copy_as", record(c, at), c.layout(at.type))
         return b.call("_c_copy", record(c, at))
     if isinstance(at, ir.Element):
@@ -71,7 +71,7 @@ def _variable(at: ir.LocalStorage) -> ast.expr:
 
 
 def as_number(value: ast.expr, kind: t.Type) -> ast.expr:
-    """Render a loaded value as a number of Python."""
+    """Render a loaded value as a Python number."""
     if not isinstance(kind, t.Arithmetic):
         return value
     if kind.kind == "float":
@@ -80,7 +80,7 @@ def as_number(value: ast.expr, kind: t.Type) -> ast.expr:
 
 
 def _got(c: PythonWalker, value: ast.expr, kind: t.Type) -> ast.expr:
-    """Return *value*, a number that may have just been loaded; checked code follows it if it has no value."""
+    """Return *value*, a number that may have been loaded; checked code tracks it if it has no value."""
     return b.call("_c_got", value) if c.checked and isinstance(kind, t.Arithmetic) else value
 
 
@@ -103,7 +103,7 @@ def _element(c: PythonWalker, at: ir.Element, waits: int) -> ast.expr:
 
 
 def _indexed(c: PythonWalker, at: ir.Element) -> tuple[ast.expr, ast.expr]:
-    """Return the pointer and the index of an element; the index does not leave an array that is a member of a record."""
+    """Return the pointer and the index of an element; the index into an array member of a record is checked."""
     array = member_array(at)
     if array is None:
         return c.value(at.pointer), place(c, at.index, at.type)
@@ -124,7 +124,7 @@ def _indexed(c: PythonWalker, at: ir.Element) -> tuple[ast.expr, ast.expr]:
 
 
 def _accessed(c: PythonWalker, node: ir.Expr) -> ast.expr:
-    """Return the pointer *node* into an array of a record, which need not know the record: its index has been checked."""
+    """Return the pointer *node* into an array of a record, without bounds of the record: the index has been checked."""
     at = node.place if isinstance(node, ir.AddressOf) else None
     if isinstance(at, ir.Member):
         accessed: ast.expr = b.attribute(record(c, at.base), t.attribute_of(at.name))
@@ -136,14 +136,14 @@ def _accessed(c: PythonWalker, node: ir.Expr) -> ast.expr:
 
 
 def _owner(c: PythonWalker, at: ir.Place) -> ast.expr:
-    """Return the object that holds a record whose address is taken, or that of a member."""
+    """Return the object of a record whose address (or whose member's address) is taken."""
     if not isinstance(at, ir.Member):
         return record(c, at)
     return b.call("_c_part", _owner(c, at.base), b.constant(t.attribute_of(at.name)))
 
 
 def record(c: PythonWalker, at: ir.Place) -> ast.expr:
-    """Return the object that holds a record."""
+    """Return the object of a record."""
     if isinstance(at, ir.LocalStorage):
         return b.name(at.local.name)
     if isinstance(at, ir.Element):
@@ -171,7 +171,7 @@ def _address(c: PythonWalker, node: ir.AddressOf) -> ast.expr:
         return moved(c, c.value(at.pointer), at.type, at.index, back=False)
     if isinstance(at, ir.Member):
         base, name = _owner(c, at.base), t.attribute_of(at.name)
-        # What holds several values is the pointer to itself.
+        # An object with several values is also the pointer to itself.
         if isinstance(at.type, t.VectorRegister):
             return b.attribute(base, name)
         part = isinstance(at.type, t.Array | t.Record)
@@ -186,16 +186,16 @@ def _address(c: PythonWalker, node: ir.AddressOf) -> ast.expr:
 
 
 def constant_of(c: PythonWalker, at: ir.Temporary) -> ast.expr:
-    """Return a pointer to the constant at file scope that *at* is the value of."""
+    """Return a pointer to the constant at file scope with the value of *at*."""
     return b.call("_c_fixed_Cell", c.layout(at.type), c.value(at.value), b.constant(at.fixed))
 
 
 def moved(c: PythonWalker, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:
-    """Return a pointer that has moved by *count* elements; one that is led too far away does not come back, as in C."""
+    """Return a pointer moved by *count* elements; after too large a step it stays invalid, even if it is moved back."""
     most = MOST_STEP // max(pointee.size, 1)
-    # Pointers of the run-time count the innermost elements.
+    # Pointers of the run-time library count innermost elements.
     scale, pointee = t.elements_in(pointee), t.element_of(pointee)
-    if isinstance(pointee, t.Void):  # as in GNU C: a void has one byte
+    if isinstance(pointee, t.Void):  # as in GNU C, a void has one byte
         pointer = b.call(b.attribute(pointer, "cast"), c.layout(t.UINT8))
     if isinstance(count, ir.Const) and count.value == 0:
         return pointer
@@ -227,7 +227,7 @@ def _distance(c: PythonWalker, node: ir.Distance) -> ast.expr:
     assert isinstance(node.left.type, t.Pointer)
     scale = t.elements_in(node.left.type.to)
     distance = b.binary(c.value(node.left), ast.Sub(), c.value(node.right))
-    # Exact: C subtracts pointers into one array only.
+    # The division is exact: C subtracts pointers into one array only.
     return distance if scale == 1 else b.binary(distance, ast.FloorDiv(), b.constant(scale))
 
 
@@ -251,10 +251,10 @@ def _converted(c: PythonWalker, node: ir.Convert) -> ast.expr:
 
 
 def _null_test(c: PythonWalker, node: ir.Compare) -> ast.expr | None:
-    """Return a pointer compared with the null pointer."""
+    """Return the comparison of a pointer with null, or None."""
     for operand, other in ((node.left, node.right), (node.right, node.left)):
         if isinstance(other, ir.Const) and other.value is None:
-            test = b.call("bool", c.value(operand))  # pointers of the run-time are false where they are null
+            test = b.call("bool", c.value(operand))  # run-time pointers are false if they are null
             return test if node.op == "!=" else ast.UnaryOp(ast.Not(), c.value(operand))
     return None
 
@@ -269,12 +269,12 @@ def _unary(c: PythonWalker, node: ir.Unary) -> ast.expr:
     assert isinstance(node.type, t.Arithmetic)
     if node.op == "~":
         flipped = ast.UnaryOp(ast.Invert(), value)
-        # ~x of a signed number is always one.
+        # ~x of a signed number always fits the type.
         return arithmetic.wrapped(flipped, node.type) if node.type.kind == "uint" else flipped
     negated = ast.UnaryOp(ast.USub(), value)
     if c.checked and node.type.kind == "int":
         return arithmetic.fitting(negated, node.type, OVERFLOW)
-    # Of signed numbers only the lowest has no negation in its type.
+    # Of signed numbers, only the lowest has no negative in its type.
     fits = node.type.kind == "float" or arithmetic.range_of(node.value, c.ranges)[0] > node.type.low
     if fits and node.type.kind != "uint":
         return negated
@@ -284,7 +284,7 @@ def _unary(c: PythonWalker, node: ir.Unary) -> ast.expr:
 def _binary(c: PythonWalker, node: ir.Binary) -> ast.expr:
     assert isinstance(node.type, t.Arithmetic)
     kind = node.type
-    if kind == t.FLOAT and arithmetic.exponents(node) is not None:  # a number that is exact without rounding
+    if kind == t.FLOAT and arithmetic.exponents(node) is not None:  # exact without rounding
         return arithmetic.real(node.op, c.value(node.left), c.value(node.right))
     a, other = arithmetic.range_of(node.left, c.ranges), arithmetic.range_of(node.right, c.ranges)
     if c.checked:
@@ -295,7 +295,7 @@ def _binary(c: PythonWalker, node: ir.Binary) -> ast.expr:
 
 
 def residue(c: PythonWalker, node: ir.Expr, size: int) -> ast.expr:
-    """Return a number with the low *size* bytes of *node*; what is wrapped around it needs no wrapping inside."""
+    """Return a number with the low *size* bytes of *node*; a wrapped expression needs no wrapping inside."""
     rendered = _residue(c, node, size)
     return b.at(rendered, node.span)  # type: ignore[no-any-return]
 
@@ -346,7 +346,7 @@ def _operand(c: PythonWalker, row: Any, n: int, argument: ir.Expr, kind: t.Type)
         at = argument.place if isinstance(argument, ir.AddressOf) else None
         plain = isinstance(at, ir.LocalStorage) and at.type == kind.to
         return operand if plain else b.call("_c_register_at", operand)
-    # Its type says how untyped operands are seen, and a number of Python has none.
+    # The C type decides the type of untyped operands, and a plain Python number has none.
     if isinstance(kind, t.Arithmetic) and n in row.typing:
         name = names.NUMBER + named_layout(kind)[0].removeprefix(names.LAYOUT)
         c.uses.layouts[name] = kind
@@ -364,8 +364,8 @@ def _library(c: PythonWalker, node: ir.LibraryCall) -> ast.expr:
 
 
 def compose(c: PythonWalker, node: ir.Compose) -> ast.expr:
-    """Return a record or an array from its parts."""
-    registers = [isinstance(v.type, t.VectorRegister) for v in node.values]  # which are copied
+    """Return a record or an array built from its parts."""
+    registers = [isinstance(v.type, t.VectorRegister) for v in node.values]  # registers are copied
     parts = [
         b.call("_c_copy", c.value(v)) if register else c.value(v)
         for v, register in zip(node.values, registers, strict=True)
@@ -384,14 +384,14 @@ def _invoked(c: PythonWalker, node: ir.Invoke) -> ast.expr:
 
 
 def _dispatch(c: PythonWalker, node: ir.Dispatch) -> ast.expr:
-    """Return a call of the method that the object's class chooses."""
+    """Return a virtual call."""
     c.uses.symbols.update(dict.fromkeys(node.targets.values()))
     first, *rest = node.arguments
     held = c.temporary()
     classes: list[ast.expr | None] = [b.constant(n) for n in node.targets]
     targets = ast.Dict(classes, [b.name(names.of_function(s)) for s in node.targets.values()])
     chosen = b.call("_c_class", b.held(held, c.value(first)))
-    # Made in every call; it is a fault only where it is itself called.
+    # Created in every call of the function, but a fault only if it is itself called.
     absent = b.call("_c_pure", b.constant(node.name))
     method = b.call(b.attribute(targets, "get"), chosen, absent)
     return b.call(method, b.name(held), *(c.value(a) for a in rest))
@@ -406,17 +406,17 @@ def _asm(c: PythonWalker, node: ir.Asm) -> ast.expr:
 
 
 def _argument(c: PythonWalker, node: ir.Expr) -> ast.expr:
-    """Return an argument of a row or of the library; the device's take a string as it is."""
+    """Return an argument of a row or of the library; these take strings directly."""
     if isinstance(node, ir.Text):
         return b.at(b.constant(node.value), node.span)  # type: ignore[no-any-return]
     return c.value(node)
 
 
-# -- assignments: as statements where they are statements, as expressions elsewhere ----------------
+# -- assignments, as statements where possible, else as expressions --------------------------------
 
 
 def assignment(c: PythonWalker, node: ir.Assign | ir.Update) -> list[ast.stmt]:
-    """Return an assignment whose value is not used."""
+    """Return the statements of an assignment whose value is not used."""
     before: list[ast.stmt] = []
     if isinstance(node, ir.Assign):
         value = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else c.value(node.value)
@@ -426,10 +426,10 @@ def assignment(c: PythonWalker, node: ir.Assign | ir.Update) -> list[ast.stmt]:
 
 
 def _chain(c: PythonWalker, node: ir.Assign, before: list[ast.stmt]) -> ast.expr:
-    """Render ``a = b = v``: compute v once, and store it from right to left."""
+    """Render ``a = b = v``: evaluate v once, and store it from right to left."""
     value = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else c.value(node.value)
     if not (isinstance(value, ast.Constant) or (b.simple(value) and isinstance(node.place, ir.LocalStorage))):
-        name = c.temporary()  # the place may change a variable
+        name = c.temporary()  # evaluating the place may change a variable
         before.append(b.at(b.assign(b.target(name), value), node.span))
         value = b.name(name)
     before.extend(b.at(s, node.span) for s in stored(c, node.place, value))
@@ -437,12 +437,12 @@ def _chain(c: PythonWalker, node: ir.Assign, before: list[ast.stmt]) -> ast.expr
 
 
 def stored(c: PythonWalker, at: ir.Place, value: ast.expr) -> list[ast.stmt]:
-    """Return the statements that store *value* at a place."""
+    """Return the statements that store *value* to a place."""
     if isinstance(at.type, t.Record):
         if isinstance(at, ir.LocalStorage) and at.local.storage is ir.Storage.CELL:
-            # The object stays the same: there may be pointers to it.
+            # The object is kept, because there may be pointers to it.
             return [ast.Expr(b.call(b.attribute(b.name(at.local.name), "assign"), value))]
-        name = c.temporary()  # what is stored comes before the place
+        name = c.temporary()  # the stored value is evaluated before the place
         stored = b.call(b.attribute(record(c, at), "assign"), b.name(name))
         return [b.assign(b.target(name), value), ast.Expr(stored)]
     if isinstance(at.type, t.VectorRegister):
@@ -472,7 +472,7 @@ def _target(c: PythonWalker, at: ir.Place) -> ast.Name | ast.Attribute | ast.Sub
 
 
 def _once(c: PythonWalker, at: ir.Place, before: list[ast.stmt]) -> ir.Place:
-    """Return *at* with every part that has an effect or a cost evaluated once, ahead of it."""
+    """Return *at* with every part that has a side effect or a cost evaluated once, in *before*."""
     if isinstance(at, ir.Element):
         if member_array(at) is None:
             return ir.Element(_kept(c, at.pointer, before), _kept(c, at.index, before), at.span)
@@ -490,7 +490,7 @@ def _kept(c: PythonWalker, node: ir.Expr, before: list[ast.stmt]) -> ir.Expr:
 
 
 def _named(c: PythonWalker, node: ir.Expr, value: ast.expr, before: list[ast.stmt]) -> ir.Expr:
-    """Return the variable that *value*, the value of *node*, is assigned to *before* it is used."""
+    """Assign *value*, the value of *node*, to a new variable in *before*, and return the variable."""
     name = c.temporary()
     before.append(b.at(b.assign(b.target(name), value), node.span))
     local = ir.Local(name, "", node.type, str(node.type), node.span)
@@ -540,7 +540,7 @@ def _combined(c: PythonWalker, node: ir.Update, old: ast.expr) -> ast.expr:
 
 
 def _assigned(c: PythonWalker, node: ir.Assign) -> ast.expr:
-    """Return an assignment as a value."""
+    """Return an assignment as an expression."""
     value = c.value(node.value)
     at = node.place
     if (
@@ -556,7 +556,7 @@ def _assigned(c: PythonWalker, node: ir.Assign) -> ast.expr:
 
 
 def _updated(c: PythonWalker, node: ir.Update) -> ast.expr:
-    """Render ``++``, ``+=`` and the like as a value."""
+    """Render ``++``, ``+=`` and similar operators as an expression."""
     at = node.place
     if isinstance(at, ir.LocalStorage) and not cell(at.local):
         new = b.held(at.local.name, _combined(c, node, b.name(at.local.name)))
@@ -564,7 +564,8 @@ def _updated(c: PythonWalker, node: ir.Update) -> ast.expr:
     parts: list[ast.expr] = []
     place = _once_inline(c, at, parts)
     before, after = c.temporary(), c.temporary()
-    # The tuple ends with the old value, the new one and the store, and one of the first two is taken.
+    # The tuple ends with the old value, the new value and the store; the first or second of these is
+    # selected.
     parts += [b.held(before, _read(c, place, node)), b.held(after, _combined(c, node, b.name(before)))]
     parts.append(_put(c, place, b.name(after)))
     return b.item(ast.Tuple(parts, b.LOAD), b.constant(len(parts) - (3 if node.old else 2)))
@@ -572,7 +573,7 @@ def _updated(c: PythonWalker, node: ir.Update) -> ast.expr:
 
 def _once_inline(c: PythonWalker, at: ir.Place, parts: list[ast.expr]) -> ir.Place:
     before: list[ast.stmt] = []
-    place = _once(c, at, before)  # as statements, which become walruses
+    place = _once(c, at, before)  # as statements, which become assignment expressions
     for statement in before:
         assert isinstance(statement, ast.Assign)
         assert isinstance(statement.targets[0], ast.Name)
@@ -581,13 +582,13 @@ def _once_inline(c: PythonWalker, at: ir.Place, parts: list[ast.expr]) -> ir.Pla
 
 
 def _put(c: PythonWalker, at: ir.Place, value: ast.expr) -> ast.expr:
-    """Return a store as an expression; the frame that stores is the function's own."""
+    """Return a store as an expression, executed in the frame of the function itself."""
     target = _target(c, at)
     if isinstance(target, ast.Name):
         return b.held(target.id, value)
     if isinstance(target, ast.Attribute):
         return b.call("_c_setattr", target.value, b.constant(target.attr), value)
-    # Python assigns to items by statements only.
+    # Python assigns to items only by statements.
     return b.call(b.attribute(target.value, "__setitem__"), target.slice, value)
 
 
@@ -599,9 +600,9 @@ def cell(local: ir.Local) -> bool:
 
 
 def refers(at: ir.Element) -> bool:
-    """Return whether *at* is the number that a variable points or refers to, which has it as ``v``.
+    """Return whether *at* is the number at which a pointer variable or reference points, which is its attribute ``v``.
 
-    An object seen as bytes has none.
+    An object accessed as bytes has no such attribute.
     """
     pointer = at.pointer
     if not (isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.LocalStorage)):
@@ -613,11 +614,11 @@ def refers(at: ir.Element) -> bool:
     return kind.reference or at.type.size > 1 or at.type.kind == "bool"
 
 
-# Casts of pointers in Python, and null pointers, which have a type, too.
+# Casts of pointers in Python, and null pointers, which have a type too.
 
 
 def cast(c: PythonWalker, pointer: ast.expr, node: ir.Expr, to: t.Pointer) -> ast.expr:
-    """Return *pointer*, the value of *node*, as a pointer of type *to*; types whose layouts share a name need no cast."""
+    """Return *pointer*, the value of *node*, cast to type *to*; types whose layouts share a name need no cast."""
     pointee = t.element_of(to.to)
     if isinstance(pointee, t.Void | t.FunctionType | t.ClassType):
         return pointer
@@ -638,7 +639,7 @@ def cast(c: PythonWalker, pointer: ast.expr, node: ir.Expr, to: t.Pointer) -> as
 
 
 def _again(c: PythonWalker, node: ir.Expr, to: t.Pointer) -> bool:
-    """Return whether a cast to *to* is made more than once of the same *node*: a local that does not change, cast in several places or in a loop."""
+    """Return whether the same cast of *node* to *to* is executed repeatedly: of an unchanged local, in several places or in a loop."""
     if c.inside or not (isinstance(node, ir.Load) and isinstance(node.place, ir.LocalStorage)):
         return False
     local = node.place.local
@@ -647,7 +648,7 @@ def _again(c: PythonWalker, node: ir.Expr, to: t.Pointer) -> bool:
 
 
 def null(c: PythonWalker, kind: t.Type) -> ast.expr:
-    """Return the null pointer of type *kind*; one to numbers or records moves by their size."""
+    """Return the null pointer of type *kind*; for numbers or records it knows their size."""
     pointer = b.name("_c_null")
     if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic | t.Record):
         return b.call(b.attribute(pointer, "cast"), c.layout(kind.to))

@@ -1,4 +1,4 @@
-"""A core's namespace: what translated code sees as its globals while one task runs, with those for an observer that follows scalars without a value."""
+"""The names that translated code uses on one core while a task runs, including those for an observer that tracks scalars without a value."""
 
 import functools
 import math
@@ -80,21 +80,21 @@ from mlusim.memory.space import (
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
 
-_VALUES = ("any", "either", "value")  # kinds of parameters that an instruction computes with
-# Names of translated code that compute with numbers.
+_VALUES = ("any", "either", "value")  # parameter kinds of scalars with which an instruction computes
+# Names in translated code that compute with numbers.
 _ARITHMETIC = frozenset(
     f"_c_{name}" for name in ("f16", "bf16", "div", "long_div", "mod", "fdiv", "whole", "wrap", "long_to")
 )
 _OF_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId")  # those that differ between Block tasks
 
 
-# The memories of a core by the words of a declaration.
+# The memories of a core, by the words of a declaration.
 _MEMORIES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "stack": LDRAM}
 
 
 @functools.cache
 def common() -> Mapping[str, Any]:
-    """Return the names of every namespace: arithmetic and objects that need no core."""
+    """Return the names common to all cores: arithmetic and objects that need no core."""
     return {
         **{d.name: d for d in DIRECTIONS},
         "_c_direction": direction_of,
@@ -106,7 +106,7 @@ def common() -> Mapping[str, Any]:
         "_c_copy_as": copy_as,
         "_c_setattr": setattr,
         **scalars.HELPERS,
-        # Python's remainder has the sign of the divisor, so this is two's complement.
+        # Python's remainder has the sign of the divisor, so this gives two's complement.
         "_c_wrap": lambda x, half: (x + half) % (2 * half) - half,
         "_c_long_to": _long_to,
         "_c_member": _member,
@@ -124,17 +124,17 @@ def common() -> Mapping[str, Any]:
 
 @functools.cache
 def _followed() -> Mapping[str, Any]:
-    """Return the names that replace those of `common` in a launch in which an observer follows scalars."""
+    """Return the replacements for names of `common` in a launch with an observer that tracks scalars."""
     return _following_arithmetic(common())
 
 
 def _long_to(x: int, name: str) -> float:
-    """Return a 64-bit integer as a shorter float, rounded once; bfloat16 is rounded to float first, as everywhere."""
-    # NumPy rounds these to float at once; float(x) would round to double before.
+    """Return a 64-bit integer as a shorter float, rounded once; bfloat16 is rounded through float, as everywhere."""
+    # NumPy rounds directly to float; float(x) would round to double first.
     wide = np.int64(x) if x < 1 << 63 else np.uint64(x)
     if name == "float":
         return float(np.float32(wide))
-    # The largest half is 65504; doubles hold every integer far beyond that.
+    # The largest half is 65504; doubles represent all integers far beyond that.
     return scalars.to_half(float(wide)) if name == "half" else scalars.to_bfloat16(float(np.float32(wide)))
 
 
@@ -150,7 +150,7 @@ def _pointer_at(pointer: Pointer, i: int, layout: Layout) -> Any:
 
 
 def _register_at(pointer: Pointer) -> Any:
-    """Return the register that *pointer* points to."""
+    """Return the register at *pointer*."""
     register = pointer.here
     if isinstance(register, NoRecord):
         pointer.refuse("a load")
@@ -158,22 +158,22 @@ def _register_at(pointer: Pointer) -> Any:
 
 
 class Task:
-    """Translated code on one core: declares its memory, finds what integers point to."""
+    """Translated code on one core: declares its memory, and resolves integers to pointers."""
 
     def __init__(self, mlu: Mlu, plan: "LinkPlan", scopes: object) -> None:
         self.mlu = mlu
         self.core: Core = mlu.core
         self.plan = plan
         self.scopes = scopes  # gives a debugger the names of frames
-        self.locals: dict[Any, Any] = {}  # by their names, in functions that call themselves with the level
+        self.locals: dict[Any, Any] = {}  # by name; in recursive functions, with the depth
         self.statics: dict[str, Any] = {}
-        self.constants: dict[Any, Any] = {}  # what locals begin with, by their names
+        self.constants: dict[Any, Any] = {}  # initial values of locals, by name
         self._function: Callable[..., Any] | None = None
         self._spaces: list[dict[str, Any]] = []
         self._pointed: list[Callable[..., Any]] = []  # functions whose address is taken
 
     def function(self) -> Callable[..., Any]:
-        """Return the function that the plan is about, in the namespace of its file, for a task that begins on the core."""
+        """Return the kernel's function in the namespace of its file, prepared for a task that starts on the core."""
         if self._function is None:
             self._function = self._linked()
         else:
@@ -195,7 +195,7 @@ class Task:
         for part, space in zip(plan.parts, spaces, strict=True):
             for symbol, code in part.code.items():
                 functions[symbol] = FunctionType(code, space, code.co_name)
-        for space in spaces:  # a file calls functions of the others by name
+        for space in spaces:  # a file calls functions of other files by name
             space.update((names.of_function(symbol), function) for symbol, function in functions.items())
         for number, symbol in enumerate(plan.pointed):
             functions[symbol].address = code_address(number)  # type: ignore[attr-defined]  # a function takes any
@@ -204,13 +204,13 @@ class Task:
 
     def _namespace(self, layouts: Mapping[str, t.Type]) -> dict[str, Any]:
         mlu = self.mlu
-        space = dict(common())  # a copy, for the variables at file scope are stored in it
+        space = dict(common())  # a copy, because it receives the variables at file scope
         for name in BUILT_INS:
             space[name] = getattr(mlu, name)
         for name in self.plan.rows:
             space[ISA[name].spelling] = getattr(mlu, name)
         space.update(resolve(layouts, self.find))
-        space["_c_f32"] = scalars.single_rounder()  # it owns the bytes that it rounds in
+        space["_c_f32"] = scalars.single_rounder()  # it owns the buffer in which it rounds
         space["_c_local"] = self.local
         space["_c_static"] = self.static
         space["_c_declare"] = self.declare
@@ -226,7 +226,7 @@ class Task:
             space["_c_divided"] = self.divided
             space["_c_single"], space["_c_quotient"] = self.single, self.quotient
             self._rounded = space["_c_f32"]
-            # Nothing to do, unless values are followed.
+            # Does nothing, unless values are tracked.
             space.update(
                 dict.fromkeys(("_c_got", "_c_asked", "_c_place", "_c_unset"), lambda value, *_: value)
             )
@@ -245,28 +245,28 @@ class Task:
     # -- values --------------------------------------------------------------------------------
 
     def passed(self, place: tuple[str, int, int]) -> None:
-        """Report to the listeners that control has reached the statement at *place*."""
+        """Report to observers that control has reached the statement at *place*."""
         tell = self.core.session.hub.passed
         if tell is not None:
             tell(self.core, place)
 
     def branch(self, outcome: object, place: tuple[str, int, int]) -> Any:
-        """Report the *outcome* of the test at *place* to the listeners, and return it."""
+        """Report the *outcome* of the test at *place* to observers, and return it."""
         tell = self.core.session.hub.branch
         if tell is not None:
             tell(self.core, place, bool(outcome))
         return outcome
 
     def changed(self, value: float, rule: str, have: str, to: str, low: int, high: int) -> int:
-        """Convert *value*, which the type *to* cannot hold, as C does; report a `ValueChange` to the listeners."""
-        if value.__class__ in FOLLOWED:  # what it is says nothing
+        """Convert *value*, which does not fit type *to*, as C does, and report a `ValueChange` to observers."""
+        if value.__class__ in FOLLOWED:  # its value has no meaning
             return like(scalars.kept(plain(value), rule, low, high), value)  # type: ignore[no-any-return]
         converted = scalars.kept(value, rule, low, high)
         self._tell(ValueChange(rule, value, have, converted, to, high - low + 1), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
         return converted
 
     def half(self, value: float) -> float:
-        """Return *value* rounded to half; report a `ValueChange` to the listeners where a finite one becomes an infinity."""
+        """Return *value* rounded to half; report a `ValueChange` if a finite number becomes infinite."""
         if value.__class__ in FOLLOWED:
             return following(scalars.to_half)(value)  # type: ignore[no-any-return]
         rounded = scalars.to_half(value)
@@ -275,7 +275,7 @@ class Task:
         return rounded
 
     def single(self, value: float) -> float:
-        """Return *value* rounded to float; report a `ValueChange` to the listeners where a finite one becomes an infinity."""
+        """Return *value* rounded to float; report a `ValueChange` if a finite number becomes infinite."""
         if value.__class__ in FOLLOWED:
             return like(self._rounded(plain(value)), value)  # type: ignore[no-any-return]
         rounded: float = self._rounded(value)
@@ -284,7 +284,7 @@ class Task:
         return rounded
 
     def quotient(self, left: float, right: float) -> float:
-        """Return ``left / right`` of floats; report one of finite numbers that is an infinity or a NaN."""
+        """Return ``left / right`` of floats; report an infinity or NaN from finite operands."""
         if left.__class__ in FOLLOWED or right.__class__ in FOLLOWED:
             return self.single(following(scalars.real_divide)(left, right))
         value = scalars.real_divide(left, right)
@@ -294,7 +294,7 @@ class Task:
         return rounded
 
     def divided(self, op: str, left: int, right: int, name: str, high: int) -> int:
-        """Return ``left op right`` of signed integers; C leaves the smallest one divided by -1 undefined."""
+        """Return ``left op right`` of signed integers; report the smallest integer divided by -1, which C leaves undefined."""
         if left.__class__ in FOLLOWED or right.__class__ in FOLLOWED:
             return following(scalars.int_divide if op == "/" else scalars.remainder)(left, right)  # type: ignore[no-any-return]
         if right == -1 and left < -high:
@@ -303,7 +303,7 @@ class Task:
         return (scalars.divide if op == "/" else scalars.remainder)(left, right)
 
     def _tell(self, change: ValueChange, frame: FrameType) -> None:
-        """Announce *change* at the line of *frame*."""
+        """Announce *change* at the current line of *frame*."""
         tell = self.core.session.hub.value
         if tell is not None:
             tell(self.core, change, Site(frame.f_code.co_filename, frame.f_lineno))
@@ -311,10 +311,10 @@ class Task:
     # -- memory --------------------------------------------------------------------------------
 
     def declare(self, variable: tuple[str, str, int], layout: Layout, initial: Any = None) -> Any:
-        """Make the memory of a *variable*, its space, name and alignment in bytes, poison or with its *initial* scalars and then zeros."""
+        """Allocate the memory of a *variable* (space, name, alignment in bytes): poison, or its *initial* scalars followed by zeros."""
         space, name, align = variable
         leaf, elements = _leaf(layout)
-        # Records and pointers lie in memory as bytes.
+        # Records and pointers are stored in memory as bytes.
         dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
         number = elements if dtype is leaf else elements * leaf.size
         if space == "sram":
@@ -325,20 +325,20 @@ class Task:
         )
 
     def device_variable(self, number: int, layout: Layout) -> Any:
-        """Return the device's memory of the kernel's *number*-th variable in GDRAM."""
+        """Return a pointer to variable *number* of the kernel's GDRAM variables."""
         tensor = self.core.session.request.variables[number]
         return see(self.core.bind(tensor.allocation, tensor.dtype), _leaf(layout)[0])
 
     def local(
         self, variable: tuple[str, str, int], key: object, layout: Layout, initial: object = None
     ) -> Any:
-        """Return the memory of a local: the same bytes in every call, filled again if it has *initial* values."""
+        """Return the memory of a local: the same bytes in every call, initialised again if it has *initial* values."""
         memory = self.locals.get(key)
         if memory is None:
             memory = self.locals[key] = self.declare(variable, layout)
         if initial.__class__ is tuple and memory.__class__ is Ptr:
             constants = self.constants.get(key)
-            if constants is None:  # the values, followed by zeros, for later calls too
+            if constants is None:  # the values followed by zeros, kept for later calls
                 constants = self.constants[key] = np.zeros(memory.view.size, memory.dtype.dtype)
                 constants[: len(initial)] = as_elements(initial, memory.dtype)
             self.core.restart(memory, constants)
@@ -349,10 +349,10 @@ class Task:
     def constant_local(
         self, variable: tuple[str, str, int], key: object, layout: Layout, initial: object
     ) -> Any:
-        """Return the memory of a local that is const, as `local` does: a store to it through a cast is a fault."""
+        """Return the memory of a const local, like `local`; a store to it through a cast is a fault."""
         earlier = self.locals.get(key)
         if isinstance(earlier, Ptr):
-            lock(earlier, writable=True)  # while it gets its values once more
+            lock(earlier, writable=True)  # while it is initialised again
         memory = self.local(variable, key, layout, initial)
         if isinstance(memory, Ptr):
             lock(memory)
@@ -369,18 +369,18 @@ class Task:
                 (pointer + n).assign(value)
 
     def static(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return a static local, which is made when control first reaches its declaration."""
+        """Return a static local, created when its declaration is first reached."""
         if key not in self.statics:
             self.statics[key] = make()
         return self.statics[key]
 
     def find(self, address: int, layout: Layout) -> Any:
-        """Return the pointer that an integer is."""
-        address &= (1 << 64) - 1  # negative integers are addresses, too
+        """Return the pointer with the integer *address*."""
+        address &= (1 << 64) - 1  # a negative integer is an address too
         number, rest = divmod(address - CODE_BASE, CODE_BYTES)
         if 0 <= number < len(self._pointed) and not rest:
             return self._pointed[number]
-        behind = None  # the end of one allocation may be the beginning of the next
+        behind = None  # the end of one allocation may be the start of the next
         for allocation in self._allocations() if address else ():
             at = address - allocation.address
             if 0 <= at < allocation.nbytes:
@@ -405,8 +405,8 @@ class Task:
             yield from () if heap is None else tuple(heap.kept.values())
 
     def deeper(self) -> int:
-        """Return how deep a call is nested in functions that call themselves; refuse one that is too deep."""
-        depth, frame, deep = 0, sys._getframe(1), self.plan.deep  # noqa: SLF001 - the functions around this call
+        """Return the recursion depth of the current call; raise the fault if it is too large."""
+        depth, frame, deep = 0, sys._getframe(1), self.plan.deep  # noqa: SLF001 - the callers of this method
         while frame is not None:
             depth += frame.f_code in deep
             frame = frame.f_back  # type: ignore[assignment]
@@ -426,17 +426,17 @@ def _leaf(layout: Layout) -> tuple[Any, int]:
 
 
 def _overflowed(value: float, result: float) -> ValueChange:
-    """Return the change of *value*, made of finite numbers, that is *result*, an infinity or a NaN, as float."""
+    """Return the change for *result*, an infinity or NaN as float, computed from finite numbers as *value*."""
     return ValueChange(scalars.BEYOND, value, "float", result, "float", 0)
 
 
 def by_zero() -> Fault:
-    """Return the fault of an integer that is divided by zero."""
+    """Return the fault of an integer division by zero."""
     return RuleFault("a division of integers by zero", hint="test the divisor first")
 
 
 def no_code() -> Fault:
-    """Return the fault of a call through a pointer that leads to no function, or to one of another type."""
+    """Return the fault of a call through a pointer to no function, or to a function of another type."""
     return MemoryFault(
         "a call through a pointer that leads to no function of its type",
         legal="the address of a function with these parameters and this result",
@@ -444,7 +444,7 @@ def no_code() -> Fault:
 
 
 def too_deep() -> Fault:
-    """Return the fault of a call too deep inside of calls."""
+    """Return the fault of calls that are nested too deeply."""
     return RuleFault(
         f"calls are more than {DEEP:,} deep inside of each other, or fill the stack of mlusim's own thread",
         hint="see whether the recursion ends; what the stack of a card holds is not published",
@@ -452,16 +452,17 @@ def too_deep() -> Fault:
 
 
 class room_for_recursion:  # noqa: N801 - reads as what it does
-    """Let Python call deep enough for functions that call themselves, while one of them runs.
+    """Raises Python's recursion limit while a recursive function runs.
 
-    The limit is one of the process: what parses or evaluates beside a kernel relies on its own.  Tasks take turns, so the last to leave restores it.
+    The limit is global, and code that parses or evaluates beside a kernel relies on the usual one. Tasks take
+    turns, so the last task that leaves restores it.
     """
 
     _inside = 0
     _before = 0
 
     def __enter__(self) -> None:
-        """Raise the limit, as the first."""
+        """Raise the limit if this is the first entry."""
         cls = room_for_recursion
         if not cls._inside:
             cls._before = sys.getrecursionlimit()
@@ -469,7 +470,7 @@ class room_for_recursion:  # noqa: N801 - reads as what it does
         cls._inside += 1
 
     def __exit__(self, *_: object) -> None:
-        """Restore it, as the last."""
+        """Restore the limit if this is the last exit."""
         cls = room_for_recursion
         cls._inside -= 1
         if not cls._inside:
@@ -477,7 +478,7 @@ class room_for_recursion:  # noqa: N801 - reads as what it does
 
 
 class translating_faults:  # noqa: N801 - reads as what it does
-    """Turn an exception that Python raises where C has no meaning into a fault of *core* at the line of the source."""
+    """Converts exceptions that Python raises for undefined behaviour of C into faults of *core* at the source line."""
 
     __slots__ = ("_core",)
 
@@ -485,7 +486,7 @@ class translating_faults:  # noqa: N801 - reads as what it does
         self._core = core
 
     def __enter__(self) -> None:
-        """Enter without preparing anything."""
+        """Enter the block; nothing to prepare."""
 
     def __exit__(self, _: object, error: BaseException | None, traceback: TracebackType | None) -> None:
         if isinstance(error, ZeroDivisionError):
@@ -498,21 +499,21 @@ class translating_faults:  # noqa: N801 - reads as what it does
             raise _fault(self._core, error, traceback) from None
 
 
-_NO_CODE = "object is not callable"  # what Python says of a call through such a pointer
+_NO_CODE = "object is not callable"  # Python's message for a call through such a pointer
 
 
 def _translated(traceback: TracebackType | None) -> bool:
-    """Return whether what was raised comes from translated code itself."""
+    """Return whether an exception was raised by translated code itself."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     return traceback is not None and SCOPES in traceback.tb_frame.f_globals
 
 
 def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
-    """Return *fault* with the task and the innermost line of the source added."""
+    """Return *fault* with the task and the innermost source line added."""
     fault.task = core.place.task
     while traceback is not None:
-        # By what it sees, not by its name: a #line may name a Python file.
+        # Recognised by its globals, not its file name: a #line may name a Python file.
         if SCOPES in traceback.tb_frame.f_globals:
             fault.file, fault.line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
         traceback = traceback.tb_next
@@ -520,7 +521,7 @@ def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
 
 
 def constant(layout: Layout, initial: tuple[Any, ...] | None) -> Any:
-    """Return a variable at file scope that is not memory of the device: from its scalars in order, or zeros."""
+    """Return a variable at file scope outside device memory, with its scalars in order, or zeros."""
     values = None if initial is None else iter(initial)
     value = _built(layout, values)
     return value if isinstance(value, Items | Object) else Cell(layout, value)
@@ -531,7 +532,7 @@ def _built(layout: Layout, values: Iterator[Any] | None) -> Any:
         return layout.make(*(_built(layout.element, values) for _ in range(layout.count)))
     if isinstance(layout, RecordLayout):
         return layout.make(*(_built(inner, values) for inner, _ in layout.fields.values()))
-    # After the last scalar all are zeros.
+    # After the last scalar, all values are zero.
     value = next(values, _ZERO) if values is not None else _ZERO
     return fresh(layout) if value is _ZERO else value
 
@@ -539,15 +540,15 @@ def _built(layout: Layout, values: Iterator[Any] | None) -> Any:
 _ZERO = object()
 
 
-# Inline assembly: each instruction of its text as a call of the row that it is.
+# Inline assembly: each instruction of its text is a call of its row.
 
-_calls = functools.cache(assembly_calls)  # a text is read once
+_calls = functools.cache(assembly_calls)  # each text is parsed once
 
 
 def run_assembly(mlu: object, text: str, operands: dict[str, Any]) -> None:
-    """Execute *text* with its *operands* by name: pointers to what it writes, values of what it reads.
+    """Execute the assembly *text*; *operands* has, by name, pointers to outputs and values of inputs.
 
-    Raises `Unsupported` for an instruction that is not known.
+    Raises `Unsupported` for an unknown instruction.
     """
     try:
         calls = _calls(text)
@@ -560,7 +561,7 @@ def run_assembly(mlu: object, text: str, operands: dict[str, Any]) -> None:
 
 
 def _operand(argument: Argument, operands: dict[str, Any]) -> Any:
-    """Return the one of *operands* that *argument* refers to: memory as the type asked for, a register, or a number."""
+    """Return the operand to which *argument* refers: memory cast to the required type, a register, or a number."""
     if not isinstance(argument, Reference):
         return argument
     value = operands[argument.name]
@@ -571,11 +572,11 @@ def _operand(argument: Argument, operands: dict[str, Any]) -> Any:
     return value[0]
 
 
-# The names in a launch in which an observer follows scalars without a value.
+# Names for a launch with an observer that tracks scalars without a value.
 
 
 def _following_arithmetic(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the replacements for those of *names* that compute with numbers."""
+    """Return replacements for those of *names* that compute with numbers."""
     return {
         name: following(value)
         for name, value in names.items()
@@ -584,17 +585,17 @@ def _following_arithmetic(names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _FollowingNames:
-    """The names of translated code on *core*, in a launch in which an observer follows scalars."""
+    """The names in translated code on *core*, for a launch with an observer that tracks scalars."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
-        # The follower of the number that was last given its type, until an instruction takes that number.
+        # The follower of the last number converted to a C type, until an instruction takes that number.
         self._typed: Follower | None = None
 
     def names(self, space: Mapping[str, Any], rows: Mapping[str, Intrinsic], number: str) -> dict[str, Any]:
-        """Return the replacements for names of *space*: conversions, the *rows* by their names, types named *number*...
+        """Return replacements for names in *space*: conversions, the *rows*, and the types named *number*...
 
-        Those for arithmetic are the same on each core: `_following_arithmetic`.
+        Replacements for arithmetic are the same on every core: `_following_arithmetic`.
         """
         replacements: dict[str, Any] = {
             "int": self._as(int),
@@ -610,7 +611,7 @@ class _FollowingNames:
         replacements["_c_copy"] = lambda value: (
             value.copied(self.got) if value.__class__ is RecordPointer else copy(value)
         )
-        # Taken now: space has the replacements later.
+        # Look them up now: later, space contains the replacements.
         pointer_of, direction = space["_c_pointer_of"], space["_c_direction"]
         replacements["_c_pointer_of"] = lambda address, layout: pointer_of(place(address), layout)
         replacements["_c_direction"] = lambda value: direction(asked(value))
@@ -621,14 +622,14 @@ class _FollowingNames:
         return replacements
 
     def got(self, value: object) -> Any:
-        """Return *value*, which code has just loaded and keeps, as a followed number if it has no value."""
+        """Return the loaded *value*, as a tracked number if the observer says that it has no value."""
         taken = self.core.hub.taken
         assert taken is not None
         follower = None if value.__class__ in FOLLOWED else taken(self.core, value)
         return value if follower is None else followed(value, follower)
 
     def unset(self, value: object, name: str) -> Any:
-        """Return *value*, the number or record that the variable *name* holds before any assignment, followed if the observer asks."""
+        """Return the initial content of the uninitialised variable *name*, tracked if the observer wants that."""
         if isinstance(value, Object):
             for field, (layout, _) in type(value).layout.fields.items():
                 inner = value.__dict__.get(field)
@@ -664,7 +665,7 @@ class _FollowingNames:
         return typed
 
     def _issuing(self, row: Intrinsic, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap *call*, which issues *row*, to report numbers without a value: as handed to it, or used as a count or a place."""
+        """Wrap *call*, which issues *row*, to report numbers without a value: as an operand, or as a count or an address."""
 
         def issue(*arguments: Any) -> Any:
             if self._typed is None and not any(a.__class__ in FOLLOWED for a in arguments):
@@ -697,7 +698,7 @@ def _rounding(rounder: Callable[[float], float]) -> Callable[[float], float]:
 
 
 def _initial(local: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `Task.local` to report followed initial values of an array as used: they go to memory all at once."""
+    """Wrap `Task.local` to report tracked initial values of an array as used, because they are stored all at once."""
 
     def declared(*arguments: object) -> Any:
         for value in getattr(arguments[-1], "items", ()):

@@ -1,7 +1,8 @@
-"""Numbers that an observer follows: what C computes from a scalar without a value has none either.
+"""Numbers that an observer tracks: a result computed from a scalar without a value has no value either.
 
-An observer with `taken` gives a scalar that a kernel keeps to a `Follower`; the number is then of a class of this module,
-hands the follower on to what is computed from it, and informs it when something depends on the number.
+An observer's `taken` returns a `Follower` for such a scalar. The number then has a class of this module. It
+passes the follower to results computed from it, and notifies the follower when control or an address depends
+on the number.
 """
 
 import functools
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from mlusim.machine.observed import Follower
 
 Value = Any
-"""A value of C as Python has it: a number, a pointer, or the object of a record."""
+"""A C value in Python: a number, a pointer, or the object of a record."""
 
 ADDRESS = "an address"
 TEST = "a test"
@@ -25,22 +26,22 @@ class _Followed:
     follower: "Follower"
 
     def __index__(self) -> int:
-        """Return the number as a place or a count of elements; translated code asks for it once at most."""
+        """Return the number as an address or a count of elements; translated code calls this at most once per use."""
         self.follower.used(ADDRESS)
         return int(self)
 
     def handed(self) -> Any:
-        """Return the plain number, for the scalar store that comes next."""
+        """Return the plain number for the scalar store that follows."""
         self.follower.handed("scalar store")
         return plain(self)
 
 
 class FollowedInt(_Followed, int):
-    """A whole number that is followed."""
+    """An integer that is tracked."""
 
 
 class FollowedFloat(_Followed, float):
-    """A floating number that is followed."""
+    """A tracked floating-point number."""
 
 
 # Tested by class: every number of a watched kernel goes through `x.__class__ in FOLLOWED`.
@@ -48,7 +49,7 @@ FOLLOWED: frozenset[Any] = frozenset((FollowedInt, FollowedFloat))
 
 
 def followed(value: Value, follower: "Follower") -> Any:
-    """Return *value*, a number of Python or of NumPy, as one that *follower* follows."""
+    """Return *value*, a Python or NumPy number, as a number tracked by *follower*."""
     real = isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "i") not in "iub"
     number = FollowedFloat(value) if real else FollowedInt(value)
     number.follower = follower
@@ -56,14 +57,14 @@ def followed(value: Value, follower: "Follower") -> Any:
 
 
 def plain(value: Value) -> Any:
-    """Return *value*; a followed number becomes a plain number of Python."""
+    """Return *value*, with a tracked number converted to a plain Python number."""
     if value.__class__ is FollowedInt:
         return int.__int__(value)
     return float.__float__(value) if value.__class__ is FollowedFloat else value
 
 
 def like(value: Value, *sources: Any) -> Any:
-    """Return *value*, which was computed from *sources*, as a followed number if one of them is followed."""
+    """Return *value*, computed from *sources*, as a tracked number if a source is tracked."""
     for source in sources:
         if source.__class__ in FOLLOWED:
             return value if value.__class__ in FOLLOWED else followed(value, source.follower)
@@ -71,7 +72,7 @@ def like(value: Value, *sources: Any) -> Any:
 
 
 def following(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a *function* of numbers so that its result is followed if an argument is."""
+    """Wrap a *function* of numbers so that its result is tracked if an argument is."""
 
     def called(*arguments: Any) -> Any:
         for argument in arguments:
@@ -117,17 +118,17 @@ for _kind in (FollowedInt, FollowedFloat):
     for _name in ("neg", "pos", "invert", "abs"):
         if hasattr(_kind, f"__{_name}__"):
             setattr(_kind, f"__{_name}__", _unary(getattr(operator, f"__{_name}__")))
-    # Python drops the hash of a class that has an __eq__ of its own; this one is that of int or float.
+    # Python drops the hash of a class that defines __eq__; restore that of int or float.
     _kind.__hash__ = _kind.__mro__[2].__hash__  # type: ignore[assignment]
 
 
 def used(what: str, value: Value) -> Any:
-    """Return *value* as a plain number of Python; if it is followed, report that it was used as *what*."""
+    """Return *value* as a plain Python number; if it is tracked, report its use as *what*."""
     if value.__class__ in FOLLOWED:
         value.follower.used(what)
         return plain(value)
     return value
 
 
-asked = functools.partial(used, TEST)  # for the outcome of a comparison, or a number that is tested
-place = functools.partial(used, ADDRESS)  # for a number that says where something is
+asked = functools.partial(used, TEST)  # for the outcome of a comparison, or a tested number
+place = functools.partial(used, ADDRESS)  # for a number used as an address or an index

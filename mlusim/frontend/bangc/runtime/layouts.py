@@ -1,4 +1,4 @@
-"""How values of a type are made, how memory is seen as a value, which class an object has, and which values no store changes."""
+"""Layouts: create values of types, view memory as values; also classes of objects, and read-only constants."""
 
 import contextlib
 import itertools
@@ -34,7 +34,7 @@ NULL = Address()
 
 
 class RecordLayout:
-    """A struct: its fields in order with their layouts and offsets, and the class of its objects."""
+    """A struct: the layouts and offsets of its fields in order, and the Python class of its objects."""
 
     def __init__(self, record: t.Record) -> None:
         self.name = record.name
@@ -48,7 +48,7 @@ class RecordLayout:
         self._variants: dict[str, Any] = {}
 
     def variant(self, words: str, base: type) -> Any:
-        """Return the class of constant objects: *base*, which refuses stores, and then the usual class; *words* name the constant."""
+        """Return the class of constant objects: *base*, which refuses stores, then the usual class; *words* describe the constant."""
         variant = self._variants.get(words)
         if variant is None:
             inner = {"__slots__": (), "layout": self, "words": words}
@@ -56,7 +56,7 @@ class RecordLayout:
         return variant
 
     def make(self, *values: object) -> "Object":
-        """Return an object from the values of its fields; a field without one is zero."""
+        """Return an object from field values; missing fields are zero."""
         record: Object = self.cls.__new__(self.cls)
         for name, value in itertools.zip_longest(self.fields, values):
             record.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
@@ -65,7 +65,7 @@ class RecordLayout:
         return self._seen([*self.fields][: len(values)], record)
 
     def _seen(self, names: list[str], record: "Object") -> "Object":
-        """Return a union into which the fields *names* of *record* are stored in order: all members show its bytes; a value without bytes shows as zeros."""
+        """Return a union after storing the fields *names* of *record* in order: all members show its bytes; a value without bytes shows zeros."""
         name = names[-1]
         value = record.__dict__[name]
         raw: Any = ScratchPointer(bytearray(self.size))
@@ -74,11 +74,11 @@ class RecordLayout:
                 setattr(RecordPointer(raw, self), stored, record.__dict__[stored])
             record = RecordPointer(raw, self).copied()
         del record.__dict__[name]
-        record.__dict__[name] = value  # stored last where a union is stored
+        record.__dict__[name] = value  # stored last when a union is stored
         return record
 
     def of(self, pointer: object) -> Any:
-        """Return *pointer* as one to this record; if the record is only declared, return it as it is."""
+        """Return *pointer* as a pointer to this record; unchanged if the record is only declared."""
         if not self.fields and isinstance(pointer, RecordPointer | Object):
             return pointer
         if isinstance(pointer, Ptr | ScratchPointer):
@@ -96,7 +96,7 @@ class RecordLayout:
         return pointer
 
     def same(self, other: "RecordLayout") -> bool:
-        """Return whether *other* is this record as another file has it, or one of them a base of the other."""
+        """Return whether *other* is the same record in another file, or one is a base of the other."""
         if self.name in other.names or other.name in self.names:
             return self.name != other.name or [*self.fields] == [*other.fields]
         return (self.name, self.size, [*self.fields]) == (other.name, other.size, [*other.fields])
@@ -106,16 +106,16 @@ class RecordLayout:
 
 
 class Object(LonePointer):
-    """A record outside simulated memory; it is the pointer to itself, too."""
+    """A record outside simulated memory, which is also the pointer to itself."""
 
     __slots__ = ("__dict__", "_c_acting", "_c_home")
     layout: RecordLayout
-    _c_home: tuple[Any, int]  # what it is a part of, and how many bytes are in front of it there
-    _c_acting: tuple[str, ...]  # the class, and its bases, that it is while one of its bases is made or ends
+    _c_home: tuple[Any, int]  # the enclosing variable, and its offset there in bytes
+    _c_acting: tuple[str, ...]  # class and bases while a base is constructed or destroyed
 
     @property
     def here(self) -> "Object":
-        """The record that is pointed to."""
+        """The record to which the pointer points."""
         return self
 
     def copied(self) -> "Object":
@@ -130,10 +130,10 @@ class Object(LonePointer):
         return record
 
     def assign(self, other: Pointer) -> None:
-        """Take the values of another record; parts that are records or arrays stay the same: there may be pointers to them."""
+        """Take the values of another record; nested records and arrays keep their identity, as pointers to them may exist."""
         mine, kind = self.__dict__, type(self).layout
         theirs: RecordLayout = type(other).layout if isinstance(other, Object) else other.layout
-        base = theirs.name != kind.name and theirs.name in kind.names  # the members that both have
+        base = theirs.name != kind.name and theirs.name in kind.names  # the common members
         for name, (layout, _) in (theirs if base else kind).fields.items():
             value = getattr(other, name)
             if isinstance(layout, RecordLayout | ArrayLayout) and name in mine:
@@ -142,7 +142,7 @@ class Object(LonePointer):
                 mine[name] = value
 
     def cast(self, layout: Layout) -> Any:
-        """Return the pointer to this record as one to *layout*."""
+        """Return the pointer to this record cast to *layout*."""
         kind = type(self).layout
         if layout is uint8 or (isinstance(layout, RecordLayout) and kind.same(layout)):
             return self
@@ -157,7 +157,7 @@ class Object(LonePointer):
         )
 
     def spot(self) -> tuple[Any, int]:
-        """Return the variable that the pointer leads into, and how many bytes from its beginning."""
+        """Return the variable into which the pointer points, and the offset in bytes."""
         home = getattr(self, "_c_home", None)
         if home is None:
             return self, 0
@@ -165,7 +165,7 @@ class Object(LonePointer):
         return variable, at + home[1]
 
     def part(self, at: int, layout: Layout) -> Any:
-        """Return the record of *layout* that begins at byte *at*; None where there is none."""
+        """Return the record of *layout* at byte *at*, or None."""
         if at == 0 and type(self).layout.same(layout):
             return self
         for name, (inner, offset) in type(self).layout.fields.items():
@@ -174,7 +174,7 @@ class Object(LonePointer):
         return None
 
     def leaf(self, at: int) -> tuple[Any, int]:
-        """Return the number or the pointer that byte *at* lies in, by a pointer to it, and which of its bytes that is; None between members."""
+        """Return a pointer to the number or pointer that contains byte *at*, and the byte's index in it; None between members."""
         kind = type(self).layout
         if kind.union:
             raise Unsupported(
@@ -200,7 +200,7 @@ class Object(LonePointer):
 
 
 def copy_as(record: Any, layout: RecordLayout) -> Object:
-    """Return a copy by value of a record of a class, or of its base that *layout* describes."""
+    """Return a copy by value of a record, or of its base that *layout* describes."""
     whole: Object = record.copied()
     if type(whole).layout.name == layout.name:
         return whole
@@ -210,7 +210,7 @@ def copy_as(record: Any, layout: RecordLayout) -> Object:
 
 
 def part_of(record: Any, name: str) -> Any:
-    """Return the pointer to a field that is a record or an array; a pointer may lead from it to the next field."""
+    """Return the pointer to a field that is a record or an array; it can be moved to neighbouring fields."""
     part = getattr(record, name)
     if isinstance(record, Object) and isinstance(part, Object | Items):
         object.__setattr__(part, "_c_home", (record, type(record).layout.fields[name][1]))
@@ -228,11 +228,11 @@ class FieldPointer(LonePointer, VariableAddress):
 
     @property
     def layout(self) -> Layout:
-        """How the field is made."""
+        """The layout of the field."""
         return type(self.owner).layout.fields[self.name][0]
 
     def spot(self) -> tuple[Any, int]:
-        """Return the variable that the pointer leads into, and how many bytes from its beginning."""
+        """Return the variable into which the pointer points, and the offset in bytes."""
         variable, at = self.owner.spot()
         return variable, at + type(self.owner).layout.fields[self.name][1]
 
@@ -247,7 +247,7 @@ class FieldPointer(LonePointer, VariableAddress):
         if i:
             (self + i)[0] = value
             return
-        # What is stored through void ** gets the element type of the pointer.
+        # A pointer stored through void ** gets the element type of the field's pointer type.
         inner = getattr(self.layout, "pointee", None)
         setattr(self.owner, self.name, see(value, inner) if isinstance(inner, DType) else value)
 
@@ -258,11 +258,11 @@ class FieldPointer(LonePointer, VariableAddress):
 
     @property
     def shown(self) -> Any:
-        """The value of the field, for who looks at the pointer."""
+        """The value of the field, for debuggers."""
         return getattr(self.owner, self.name)
 
     def cast(self, layout: Layout) -> "FieldPointer | InVariable":
-        """Return the same field; a number may be seen as another one."""
+        """Return a pointer to the same field; a number may be accessed as another type."""
         pointers = isinstance(layout, PointerLayout) and isinstance(self.layout, PointerLayout)
         if layout is self.layout or pointers:
             return self
@@ -277,7 +277,7 @@ class FieldPointer(LonePointer, VariableAddress):
 
 
 class InMemory(Placed):
-    """A pointer to records or pointers in simulated memory, by the one of the machine to their bytes or words."""
+    """A pointer to records or pointers in simulated memory, based on the machine's pointer to their bytes or words."""
 
     __slots__ = ("layout", "raw")
     raw: Ptr
@@ -289,7 +289,7 @@ class InMemory(Placed):
 
     @property
     def address(self) -> int:  # type: ignore[override]
-        """The device address of the first."""
+        """The device address of the first element."""
         return self.raw.address
 
     @property
@@ -305,18 +305,18 @@ class InMemory(Placed):
         return super().__sub__(other)
 
     def cast(self, layout: Layout) -> Any:
-        """Return the same address as a pointer to something else."""
+        """Return the same address cast to another layout."""
         return see(self.raw, layout)
 
 
 class RecordPointer(InMemory):
-    """A pointer to records in simulated memory; its attributes are the fields of the first."""
+    """A pointer to records in simulated memory; its attributes are the fields of the first record."""
 
     __slots__ = ()
 
     @property
     def here(self) -> "RecordPointer":
-        """The record that is pointed to."""
+        """The record to which the pointer points."""
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -330,7 +330,7 @@ class RecordPointer(InMemory):
         keep(self.raw + offset, layout, value)
 
     def copied(self, follow: Callable[[Any], Any] | None = None) -> Object:
-        """Return the record by value; *follow* is given each number that is read, and returns what takes its place."""
+        """Return the record by value; *follow* receives each number that is read and returns its replacement."""
         record: Object = self.layout.cls.__new__(self.layout.cls)
         for name in self.layout.fields:
             value = getattr(self, name)
@@ -340,11 +340,11 @@ class RecordPointer(InMemory):
     def assign(self, other: object) -> None:
         """Take the values of another record."""
         for name in other.__dict__ if isinstance(other, Object) else self.layout.fields:
-            if name in self.layout.fields:  # a derived object has more
+            if name in self.layout.fields:  # a derived object has more fields
                 setattr(self, name, getattr(other, name))
 
     def field(self, name: str) -> Any:
-        """Return a pointer to a field; to the first element of one that is an array."""
+        """Return a pointer to a field, or to the first element of an array field."""
         layout, offset = self.layout.fields[name]
         return see(self.raw + offset, layout.leaf if isinstance(layout, ArrayLayout) else layout)
 
@@ -353,7 +353,7 @@ class RecordPointer(InMemory):
 
 
 class ArrayLayout:
-    """An array inside a record, or the list that initialises one."""
+    """An array inside a record, or a braced list that initialises one."""
 
     def __init__(self, of: Any, count: int) -> None:
         self.element = of
@@ -361,7 +361,7 @@ class ArrayLayout:
         self.size = of.size * count
 
     def make(self, *values: Any) -> Items:
-        """Return an array of its own; what is absent is zero, and arrays of arrays are flat."""
+        """Return a new array; missing elements are zero, nested arrays are flattened."""
         items = list(values) + [fresh(self.element) for _ in range(self.count - len(values))]
         if isinstance(self.element, ArrayLayout):
             items = [v for part in items for v in part.items]
@@ -369,7 +369,7 @@ class ArrayLayout:
 
     @property
     def leaf(self) -> Any:
-        """Return its innermost element type."""
+        """The innermost element type."""
         return self.element.leaf if isinstance(self.element, ArrayLayout) else self.element
 
     def __repr__(self) -> str:
@@ -377,10 +377,10 @@ class ArrayLayout:
 
 
 class PointerLayout:
-    """A pointer in memory: eight bytes that are an address."""
+    """A pointer in memory: an address of eight bytes."""
 
     size = 8
-    step = 1  # the machine's pointer to one counts words
+    step = 1  # the machine's pointer to it counts words
     dtype = uint64.dtype
 
     def __init__(self, pointee: object, find: Callable[[int, Any], Any]) -> None:
@@ -388,14 +388,14 @@ class PointerLayout:
         self.find = find
 
     def of(self, pointer: object) -> Any:
-        """Return *pointer* as one to pointers."""
+        """Return *pointer* as a pointer to pointers."""
         if isinstance(pointer, RecordPointer):
             pointer = pointer.raw
         raw = isinstance(pointer, Ptr | ScratchPointer)
         return PointerArray(pointer.cast(uint64), self) if raw else pointer  # type: ignore[attr-defined]
 
     def make(self, *values: object) -> Any:
-        """Return the given pointer, or the null pointer where none is given."""
+        """Return the given pointer, or null."""
         return values[0] if values else NULL
 
     def __repr__(self) -> str:
@@ -415,14 +415,14 @@ class PointerArray(InMemory):
 
 
 def fresh(layout: Layout) -> Any:
-    """Return a zero of a type."""
+    """Return the zero value of a layout."""
     if isinstance(layout, DType):
         return 0.0 if layout.kind == "float" else 0
     return layout.make()
 
 
 def fetch(raw: Ptr, layout: Layout) -> Any:
-    """Read the value at *raw*: a number, a pointer, or where a record or an array begins."""
+    """Read the value at *raw*: a number, a pointer, or a pointer to a record or an array."""
     if isinstance(layout, DType):
         return number(raw.cast(layout)[0], layout)
     if isinstance(layout, PointerLayout):
@@ -446,7 +446,7 @@ def keep(raw: Ptr, layout: Layout, value: Value) -> None:
 
 
 def _by_value(value: Value, layout: Layout, follow: Callable[[Any], Any] | None) -> Any:
-    """Return a field as an object has it."""
+    """Return a field's value in the form in which an object stores it."""
     if follow is not None and isinstance(layout, DType):
         return follow(value)
     if isinstance(layout, ArrayLayout):
@@ -458,16 +458,16 @@ def _by_value(value: Value, layout: Layout, follow: Callable[[Any], Any] | None)
     return copy(value)
 
 
-# The ends of objects, and the classes of objects.
+# Destruction of objects, and their classes.
 
 
 def ending() -> bool:
-    """Return whether objects are destroyed when their block is left: they are not when an exception stops the program."""
+    """Return whether objects are destroyed at the end of their block; not if an exception stops the program."""
     return sys.exc_info()[1] is None
 
 
 def class_of(pointer: Pointer) -> str:
-    """Return the name of an object's class; refuse one in memory if other classes derive from its type, as bytes do not say which it is."""
+    """Return the class name of an object; refuse one in memory if its type has derived classes, as bytes do not identify the class."""
     record = pointer.here
     if not isinstance(record, Object) and record.layout.derived:
         raise no_class(pointer)
@@ -475,7 +475,7 @@ def class_of(pointer: Pointer) -> str:
 
 
 def no_class(pointer: object) -> Unsupported:
-    """Return the fault of a virtual call of an object whose class is not known, or that is not there."""
+    """Return the fault of a virtual call on an object that does not exist or whose class is unknown."""
     if isinstance(pointer, Address):
         pointer.refuse("a load")
     if isinstance(pointer, VariableAddress):
@@ -487,14 +487,14 @@ def no_class(pointer: object) -> Unsupported:
 
 
 def pure(name: str) -> NoReturn:
-    """Refuse a call of the virtual method *name*, which has no body in the object's class."""
+    """Refuse a call of the pure virtual method *name*."""
     raise RuleFault(
         f"{name} is called, which is virtual and has no body in the object's class", hint="define it there"
     )
 
 
 def _classes(record: Any) -> tuple[str, ...]:
-    """Return the names of an object's class and its bases; in a constructor or destructor, of the class it belongs to."""
+    """Return the class name of an object and of its bases; during construction or destruction, of the current class."""
     if not isinstance(record, Object):
         return record.layout.names  # type: ignore[no-any-return]
     acting = getattr(record, "_c_acting", None)
@@ -502,14 +502,14 @@ def _classes(record: Any) -> tuple[str, ...]:
 
 
 def become(pointer: Pointer, names: str) -> None:
-    """Make an object act as the first class in *names*; the names of its bases follow, one a line."""
+    """Make an object act as the first class in *names* (one per line); its bases follow."""
     record = pointer.here
     if isinstance(record, Object):
         record._c_acting = tuple(names.split("\n"))  # noqa: SLF001 - a name that no field has
 
 
 def dynamic(pointer: Pointer, name: str) -> Any:
-    """Return the pointer if it points to an object of that class, otherwise null."""
+    """Return the pointer if its object has that class, else null."""
     if not pointer:
         return NULL
     class_of(pointer)
@@ -524,11 +524,11 @@ LEAVING: Mapping[str, Callable[..., Any] | type] = {
 }
 
 
-# Constants of a kernel: variables that are ``const`` or ``__mlu_const__`` at file scope.
+# Constants of a kernel: variables at file scope that are ``const`` or ``__mlu_const__``.
 
 
 def fixed(value: object, words: str) -> Any:
-    """Return *value*, the value of a variable at file scope that *words* name, as a read-only one."""
+    """Return the read-only form of *value*, a variable at file scope that *words* describe."""
     if isinstance(value, Items):
         return _items(value, words)
     if isinstance(value, Object):
@@ -542,16 +542,16 @@ def fixed(value: object, words: str) -> Any:
 
 
 def lock(pointer: Ptr, *, writable: bool = False) -> None:
-    """Let the allocation that *pointer* leads to be one that no store changes, or that stores change again."""
+    """Make the allocation at *pointer* read-only, or with *writable* writable again."""
     pointer.view.allocation.writable = writable
-    # NumPy keeps the flag with each array, and views of other types are arrays of their own.
+    # NumPy has the flag in each array, and views with other types are separate arrays.
     for view in pointer.view.siblings.values():
         view.array.flags.writeable = writable
 
 
 def _object(record: Object, words: str) -> Object:
     layout = type(record).layout
-    # By its class and not by a flag: an object that may change asks nothing as it is stored to.
+    # By class, not by flag: stores to ordinary objects then need no check.
     record.__class__ = layout.variant(words, FixedObject)
     for name, value in record.__dict__.items():
         inner = layout.fields[name][0] if name in layout.fields else None
@@ -570,7 +570,7 @@ def _items(array: Items, words: str) -> "FixedItems":
 
 
 class FixedCell(Cell):
-    """A constant that is one value, and the pointer to it."""
+    """A constant with one value, which is also the pointer to itself."""
 
     __slots__ = ("_value", "words")
 
@@ -581,7 +581,7 @@ class FixedCell(Cell):
 
     @property
     def v(self) -> Any:
-        """The value, which nothing changes."""
+        """The value; stores to it are refused."""
         return self._value
 
     @v.setter
@@ -610,12 +610,12 @@ class FixedItems(Items):
         return FixedItems(self.items, self.layout, self.offset + n, self.words, self._c_home)
 
     def assign(self, _: Items) -> None:
-        """Refuse to take other values."""
+        """Refuse the assignment: this is a constant."""
         raise read_only(self.words)
 
 
 class FixedObject(Object):
-    """A record that is a constant; its class has the *words* for it."""
+    """A constant record; its class has the *words* that describe it."""
 
     __slots__ = ()
     words: str
@@ -624,5 +624,5 @@ class FixedObject(Object):
         raise read_only(type(self).words)
 
     def assign(self, _: object) -> NoReturn:
-        """Refuse to take other values."""
+        """Refuse the assignment: this is a constant."""
         raise read_only(type(self).words)

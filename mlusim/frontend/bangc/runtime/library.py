@@ -1,4 +1,4 @@
-"""The C library as device code calls it: mathematics on single numbers."""
+"""The C library for device code: mathematics on single numbers."""
 
 import math
 import struct
@@ -13,7 +13,7 @@ from mlusim.isa.extremes import maximum, minimum
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., float]:
-    """Return a NumPy function on numbers of Python, with infinities and NaN where C has them."""
+    """Return a NumPy function for Python numbers that gives infinities and NaN as in C."""
 
     def called(*values: float) -> float:
         with np.errstate(all="ignore"):
@@ -23,7 +23,7 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., float]:
 
 
 def _round(x: float) -> float:
-    # Python's round goes to even at ties.
+    # Python's round rounds ties to even.
     return math.copysign(math.floor(abs(x) + 0.5), x) if math.isfinite(x) else x
 
 
@@ -69,8 +69,8 @@ def _scaled(x: float, n: int) -> float:
 
 
 def _fused(a: float, b: float, c: float) -> float:
-    """``fmaf``: the double, of which the last bit says that there are more, that rounds to the float of ``a * b + c``."""
-    product = a * b  # exact, of floats
+    """``fmaf``: a double that rounds to the float of ``a * b + c``; its last bit is set if bits were lost."""
+    product = a * b  # exact for floats
     total = product + c
     if not math.isfinite(total):
         return total
@@ -81,7 +81,7 @@ def _fused(a: float, b: float, c: float) -> float:
 
 
 def _unreturned(text: str) -> None:
-    """Refuse the end of a function that has returned no result although it has one."""
+    """Raise the fault of a function that ends without returning its result."""
     raise RuleFault(text, hint="return a value on every way through the function")
 
 
@@ -90,13 +90,13 @@ def _infinity() -> float:
 
 
 def _of_bits(function: Callable[[int, int], int], bits: int) -> Callable[[int], int]:
-    """Return a built-in function of the compiler that looks at the bits of an integer of *bits* of them."""
+    """Return a built-in bit function on integers of *bits* bits."""
     mask = (1 << bits) - 1
     return lambda value: function(value & mask, bits)
 
 
 def _sign_bits(value: int, bits: int) -> int:
-    """Return how many bits after the first equal it."""
+    """Return how many bits after the first bit equal it."""
     positive = value if value < 1 << (bits - 1) else value ^ ((1 << bits) - 1)
     return bits - 1 - positive.bit_length()
 
@@ -104,7 +104,7 @@ def _sign_bits(value: int, bits: int) -> int:
 _COUNTS: Mapping[str, Callable[[int, int], int]] = {
     "clz": lambda value, bits: (
         bits - value.bit_length()
-    ),  # C leaves the zeros of 0 undefined: all of them, as most cards say
+    ),  # undefined for 0 in C: all bits, as most cards return
     "ctz": lambda value, bits: (value & -value).bit_length() - 1 if value else bits,
     "ffs": lambda value, _: (value & -value).bit_length(),
     "popcount": lambda value, _: value.bit_count(),
@@ -122,12 +122,12 @@ BITS: Mapping[str, Callable[[int], int]] = {
     for name, function in _COUNTS.items()
     for suffix, bits in (("", 32), ("l", 64), ("ll", 64))
 } | _SWAPS
-"""The compiler's own functions of the bits of an integer."""
+"""The compiler's built-in functions on the bits of an integer."""
 BUILT_IN: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("__builtin_abs", "__builtin_labs", "__builtin_llabs"), abs),
     **{f"__builtin_{name}{end}": function for name, function in _REAL.items() for end in ("", "f")},
 }
-"""Those that the C library has, too."""
+"""Built-in functions that the C library has too."""
 
 
 LIBRARY: Mapping[str, Callable[..., Any]] = {
@@ -140,7 +140,7 @@ LIBRARY: Mapping[str, Callable[..., Any]] = {
     **dict.fromkeys(("ldexp", "ldexpf"), _scaled),
     "fmaf": _fused,
     "lround": lambda x: int(_round(x)),
-    "lrint": round,  # to even at ties, as C's default has it
+    "lrint": round,  # ties to even, as in C's default mode
     "signbit": lambda x: math.copysign(1.0, x) < 0,
     "isnan": math.isnan,
     "isinf": lambda x: abs(x) == math.inf,

@@ -1,4 +1,4 @@
-"""Pointers that do not point into simulated memory: null, to elements of a Python list, to the letters of a string literal."""
+"""Pointers outside simulated memory: null, into Python lists of elements, and into string literals."""
 
 from collections.abc import Iterator
 from typing import Any, NoReturn, Self
@@ -11,26 +11,26 @@ from mlusim.frontend.bangc.runtime.followed import Value, like, plain
 from mlusim.memory.pointer import REACH, Ptr
 
 Layout = Any
-"""The type that memory is seen as: a `DType` of numbers, or a layout of records, arrays or pointers (`layouts`)."""
+"""The type as which memory is accessed: a `DType` of numbers, or a layout of records, arrays or pointers (`layouts`)."""
 Pointer = Any
-"""A pointer of any class of the run-time, or of the machine (`Ptr`)."""
+"""A pointer of any class of the run-time library or of the machine (`Ptr`)."""
 
 
 _WHOLE = (int, np.integer)
 
 
 class Moving:
-    """The arithmetic of pointers, which follows from ``+`` and from how far one is ahead of another."""
+    """Pointer arithmetic, derived from ``+`` and the distance between two pointers."""
 
     __slots__ = ()
-    _unit = 1  # of an element in what `_ahead` counts
+    _unit = 1  # size of an element, in the unit of `_ahead`
 
     def _ahead(self, other: Pointer) -> int:
-        """Return how far this pointer is ahead of *other*; raises `MemoryFault` for one without an order to it."""
+        """Return how far this pointer is ahead of *other*; raises `MemoryFault` if they are not comparable."""
         raise NotImplementedError
 
-    def load(self, i: int, waits: int) -> Any:  # noqa: ARG002 - the core does not wait for what is not memory
-        """Return the element that is *i* further."""
+    def load(self, i: int, waits: int) -> Any:  # noqa: ARG002 - the core waits for memory only
+        """Return the element at index *i*."""
         return self[i]  # type: ignore[index]
 
     def __add__(self, n: int) -> Any:
@@ -40,7 +40,7 @@ class Moving:
         return self + n
 
     def __sub__(self, other: Pointer) -> Any:
-        return self + -other if isinstance(other, _WHOLE) else self._ahead(other) // self._unit  # type: ignore[operator]  # of NumPy, too
+        return self + -other if isinstance(other, _WHOLE) else self._ahead(other) // self._unit  # type: ignore[operator]  # also of NumPy
 
     def __bool__(self) -> bool:
         return True
@@ -62,12 +62,12 @@ class Moving:
 
 
 class Unplaced(Moving):
-    """A pointer to what is outside of simulated memory, and so at no address."""
+    """A pointer to a variable outside simulated memory, which has no address."""
 
     __slots__ = ()
 
     def spot(self) -> tuple[Any, int]:
-        """Return the variable that the pointer leads into, and how many bytes from its beginning."""
+        """Return the variable into which the pointer points, and the offset in bytes."""
         return self, 0
 
     def __eq__(self, other: object) -> bool:
@@ -83,7 +83,7 @@ class Unplaced(Moving):
 
 
 def same(variable: Pointer, other: Pointer) -> bool:
-    """Return whether two variables that `Unplaced.spot` returns are the same."""
+    """Return whether two variables returned by `Unplaced.spot` are the same."""
     return variable is other or (
         isinstance(variable, Items) and isinstance(other, Items) and variable.items is other.items
     )
@@ -103,13 +103,13 @@ class Placed(Moving):
 
 
 class Referred:
-    """A pointer whose first element is ``v``, as a `Cell` has its value, so that code need not know what a reference is."""
+    """A pointer whose first element is its attribute ``v``, as in `Cell`, so that code treats all references alike."""
 
     __slots__ = ()
 
     @property
     def v(self) -> Any:
-        """The element that is pointed to; numbers are those of Python."""
+        """The element at the pointer, as a Python number if it is one."""
         element = self[0]  # type: ignore[index]
         if not isinstance(element, np.generic):
             return element
@@ -121,7 +121,7 @@ class Referred:
 
 
 class ScratchPointer(Referred):
-    """A typed pointer to a byte of *raw*."""
+    """A typed pointer into the bytes *raw*."""
 
     __slots__ = ("dtype", "offset", "raw")
 
@@ -137,7 +137,7 @@ class ScratchPointer(Referred):
         return self._element(i)[0]
 
     def load(self, i: int, waits: int) -> Any:  # noqa: ARG002 - as in `Moving`
-        """Return the element that is *i* further."""
+        """Return the element at index *i*."""
         return self._element(i)[0]
 
     def __setitem__(self, i: int, value: object) -> None:
@@ -147,29 +147,29 @@ class ScratchPointer(Referred):
         return ScratchPointer(self.raw, self.offset + n * self.dtype.size, self.dtype)
 
     def cast(self, layout: Layout) -> Any:
-        """Return the same byte as a pointer to what *layout* describes."""
+        """Return a pointer to the same byte, cast to *layout*."""
         if isinstance(layout, DType):
             return ScratchPointer(self.raw, self.offset, layout)
         return layout.of(self)
 
 
-BESIDE = -REACH // 2  # the address of what is read beside an array of pointers (scalars.h has the same)
+BESIDE = -REACH // 2  # the address read beside an array of pointers (the same in scalars.h)
 
 
 class Address(Placed, Referred):
-    """A pointer to no allocation: the null pointer, or an integer that was made a pointer.
+    """A pointer to no allocation: null, or an integer converted to a pointer.
 
-    It moves and compares as any other; a load or a store through it is a fault.
+    It supports arithmetic and comparison; a load or a store through it is a fault.
     """
 
     __slots__ = ("address", "layout", "size")
     outside = ", which leads to no memory", "let it point to an array first"
-    __array_ufunc__ = None  # so that NumPy's numbers leave p + n to this class
+    __array_ufunc__ = None  # lets p + n with a NumPy number use this class
 
     def __init__(self, address: int = 0, size: int = 1, layout: Layout = None) -> None:
         self.address = max(-REACH, min(address, REACH))
         self.size = size
-        self.layout = layout  # of the records that would be there
+        self.layout = layout  # of the records that the pointer's type names
 
     @property
     def _unit(self) -> int:  # type: ignore[override]
@@ -182,7 +182,7 @@ class Address(Placed, Referred):
         return Address(self.address + n * self.size, self.size, self.layout)
 
     def cast(self, layout: Layout) -> "Address":
-        """Return the same address as a pointer to something else."""
+        """Return the same address cast to another layout."""
         return Address(
             self.address, getattr(layout, "size", 1), layout if hasattr(layout, "fields") else None
         )
@@ -201,7 +201,7 @@ class Address(Placed, Referred):
 
     @property
     def here(self) -> Any:
-        """The record that would be there: each of its members is refused."""
+        """The record at the pointer, whose members all refuse access."""
         return NoRecord(self)
 
     def __getitem__(self, i: int) -> Any:
@@ -211,7 +211,7 @@ class Address(Placed, Referred):
         self.refuse("a store")
 
     def __call__(self, *_: object) -> NoReturn:
-        """Refuse a call through a pointer to a function that leads to none."""
+        """Refuse a call through a pointer to no function."""
         self.refuse("a call")
 
     def __repr__(self) -> str:
@@ -219,13 +219,13 @@ class Address(Placed, Referred):
 
 
 class NoRecord:
-    """The record behind a pointer that leads to no memory: its parts have addresses, and no values."""
+    """The record at a pointer to no memory: its members have addresses but no values."""
 
     def __init__(self, pointer: Address) -> None:
-        object.__setattr__(self, "_pointer", pointer)  # its own refuses every store
+        object.__setattr__(self, "_pointer", pointer)  # its own __setattr__ refuses every store
 
     def __getitem__(self, name: str) -> Address:
-        """Return the pointer to a field, or to the first element of one that is an array."""
+        """Return the pointer to a field, or to the first element of an array field."""
         pointer = object.__getattribute__(self, "_pointer")
         if pointer.layout is None:
             return Address(pointer.address)
@@ -235,7 +235,7 @@ class NoRecord:
     def __getattr__(self, name: str) -> Any:
         pointer = object.__getattribute__(self, "_pointer")
         fields = {} if pointer.layout is None else pointer.layout.fields
-        if name not in fields:  # what a record is asked to do as a whole, or as the pointer to itself
+        if name not in fields:  # methods of records and pointers
             return self if name == "here" else pointer.refuse("a store" if name == "assign" else "a load")
         layout = fields[name][0]
         if hasattr(layout, "fields"):
@@ -256,7 +256,7 @@ def unrelated() -> NoReturn:
 
 
 def beyond(at: int, count: int, size: int, array: str = "") -> OutOfBounds:
-    """Return the fault of an access to element *at*, of *size* bytes, of the *array* of *count*, which no pointer's memory ends at."""
+    """Return the fault of an access to element *at* (*size* bytes) outside an *array* of *count* elements."""
     which = f", {array}," if array else ""
     return OutOfBounds(
         f"element {within(at, size)} of an array of {count}{which} is accessed", legal=f"0 to {count - 1}"
@@ -264,19 +264,19 @@ def beyond(at: int, count: int, size: int, array: str = "") -> OutOfBounds:
 
 
 def inside(index: int, before: int, count: int, size: int, array: str) -> int:
-    """Return *index*, *before* elements into a record's *array* of *count*; raises `OutOfBounds` for one outside of it."""
+    """Return *index* into an array of *count* elements, relative to element *before*; raises `OutOfBounds` if it is outside."""
     if not 0 <= before + index < count:
         raise beyond(before + index, count, size, array)
     return index
 
 
 def read_only(words: str) -> ReadOnly:
-    """Return the fault of a store to the constant of the kernel that *words* name."""
+    """Return the fault of a store to the constant that *words* describe."""
     return ReadOnly(f"a store to {words}", hint="copy it to a variable of the task, and store there")
 
 
 def beside(layout: Layout, fault: OutOfBounds) -> Address:
-    """Return the value beside pointers that a compiler has on the task's stack: its use is a fault, *fault* of others."""
+    """Return the value read beside an array of pointers on the stack, an address whose use is a fault; for other arrays raise *fault*."""
     pointee = getattr(layout, "pointee", None)
     if pointee is None:
         raise fault
@@ -284,12 +284,12 @@ def beside(layout: Layout, fault: OutOfBounds) -> Address:
 
 
 def within(at: int, size: int) -> int:
-    """Return element *at* of *size* bytes, or the last one that a pointer reaches."""
+    """Return index *at* for elements of *size* bytes, clamped to the reach of pointers."""
     return max(-(REACH // size), min(at, REACH // size))
 
 
 def no_number() -> Unsupported:
-    """Return the fault of the address of a variable as a number."""
+    """Return the fault of converting the address of a variable to a number."""
     return Unsupported(
         "the address of a variable that is kept in a register is wanted as a number",
         hint="make the variable an array of one element",
@@ -297,7 +297,7 @@ def no_number() -> Unsupported:
 
 
 def too_far() -> MemoryFault:
-    """Return the fault of the address of a pointer that has left its memory for good as a number."""
+    """Return the fault of converting to a number a pointer that has moved too far from its memory."""
     return MemoryFault(
         "a pointer that was moved by 2^46 bytes or more from its memory is wanted as a number",
         hint="make the pointer a number first, and compute with that",
@@ -305,7 +305,7 @@ def too_far() -> MemoryFault:
 
 
 def address_of(pointer: Pointer) -> int:
-    """Return the address of *pointer* as a number; raises `MemoryFault` for one beyond what pointers reach."""
+    """Return the address of *pointer* as a number; raises `MemoryFault` beyond the reach of pointers."""
     address: int = pointer.address
     raw = getattr(pointer, "raw", pointer)
     if raw.__class__ is Ptr and not -REACH <= raw.offset < REACH:
@@ -313,12 +313,12 @@ def address_of(pointer: Pointer) -> int:
     return address
 
 
-MOST_STEP = REACH - 4096  # bytes of one step; a longer one leaves every reach (scalars.h has the same)
-FAR = 1 << 90  # elements from where no step leads back
+MOST_STEP = REACH - 4096  # bytes of the largest step; a larger one leaves the reach (the same in scalars.h)
+FAR = 1 << 90  # distance in elements from which no step leads back
 
 
 def far(pointer: Pointer, n: int) -> Any:
-    """Return *pointer* where *n* elements, which are too many, lead it for good."""
+    """Return *pointer* moved by *n* elements, a step that is too large, as an invalid pointer."""
     raw = getattr(pointer, "raw", pointer)
     if raw.__class__ is not Ptr:
         return pointer + n
@@ -326,11 +326,11 @@ def far(pointer: Pointer, n: int) -> Any:
     return gone if raw is pointer else type(pointer)(gone, pointer.layout)
 
 
-SHOWN = 16  # elements of an array that are shown
+SHOWN = 16  # elements of an array that are displayed
 
 
 class VariableAddress(Unplaced, Referred):
-    """The common part of pointers to variables: an address that is not a number."""
+    """The base class of pointers to variables: their address is not a number."""
 
     __slots__ = ()
     outside = (
@@ -340,7 +340,7 @@ class VariableAddress(Unplaced, Referred):
 
     @property
     def address(self) -> int:
-        """A variable outside memory has none."""
+        """Refused: a variable outside memory has no address."""
         raise no_number()
 
     def __repr__(self) -> str:
@@ -348,9 +348,9 @@ class VariableAddress(Unplaced, Referred):
 
 
 class Items(VariableAddress):
-    """A pointer into a list: an array of pointers, of records or of doubles, which is not a simulated memory.
+    """A pointer into a list: an array of pointers, records or doubles outside simulated memory.
 
-    One that is a part of another variable has that as its home, and how many bytes of it are in front of the array.
+    An array inside another variable has that variable and the array's byte offset in it as its home.
     """
 
     __slots__ = ("_c_home", "items", "layout", "offset")
@@ -371,14 +371,14 @@ class Items(VariableAddress):
         return self.items[at] if 0 <= at < len(self.items) else self._outside(at)
 
     def _outside(self, at: int) -> Any:
-        """Return the element *at*, which is outside of the array: in the variable around it, if any."""
+        """Return element *at* outside the array: a part of the enclosing variable, if there is one."""
         if self._c_home is None:
             return beside(self.layout, self._past(at))
         place = InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)
         return place.here if hasattr(self.layout, "fields") else place[0]
 
     def _store_outside(self, at: int, value: object) -> None:
-        """Store to the element *at*, which is outside of the array."""
+        """Store to element *at* outside the array."""
         if self._c_home is None:
             raise self._past(at)
         InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)[0] = value
@@ -398,14 +398,14 @@ class Items(VariableAddress):
         return int(getattr(self.layout, "size", 8))
 
     def spot(self) -> tuple[Any, int]:
-        """Return the variable that the pointer leads into, and how many bytes from its beginning."""
+        """Return the variable into which the pointer points, and the offset in bytes."""
         if self._c_home is None:
             return self + -self.offset, self.offset * self._unit
         variable, at = self._c_home[0].spot()
         return variable, at + self._c_home[1] + self.offset * self._unit
 
     def __sub__(self, other: Pointer) -> Any:
-        # In elements, here and below: loops over arrays ask.
+        # In elements, here and below, because loops over arrays compare pointers often.
         same = isinstance(other, Items) and other.items is self.items
         return self.offset - other.offset if same else super().__sub__(other)
 
@@ -421,11 +421,11 @@ class Items(VariableAddress):
 
     @property
     def here(self) -> Any:
-        """The object that is pointed to."""
+        """The object to which the pointer points."""
         return self[0]
 
     def assign(self, other: "Items") -> None:
-        """Take the values of another array; records stay the same: there may be pointers to them."""
+        """Take the values of another array; records keep their identity, as pointers to them may exist."""
         if not hasattr(self.layout, "fields"):
             self.items[:] = map(copy, other.items)
             return
@@ -434,35 +434,35 @@ class Items(VariableAddress):
 
     @property
     def listed(self) -> str:
-        """The first of its elements, for who looks at the array."""
+        """The first elements as text, for display."""
         more = ", ..." if len(self.items) - self.offset > SHOWN else ""
         return f"{{{', '.join(map(repr, self.items[self.offset :][:SHOWN]))}{more}}}"
 
     def copy(self) -> "Items":
-        """Return another array with the same values; records are copied too."""
+        """Return a new array with the same values; records are copied too."""
         return Items([copy(v) for v in self.items], self.layout, self.offset).owning()
 
     def owning(self) -> Self:
-        """Return the array, whose records know now what they are parts of."""
+        """Set the array as the home of its records, and return the array."""
         if hasattr(self.layout, "fields"):
             for n, record in enumerate(self.items):
                 record._c_home = self, n * self.layout.size  # noqa: SLF001 - a name that no field has
         return self
 
     def part(self, at: int, layout: Layout) -> Any:
-        """Return the record of *layout* that begins at byte *at*; None where there is none."""
+        """Return the record of *layout* at byte *at*, or None."""
         n, rest = divmod(at, self._unit)
         within = 0 <= n < len(self.items) and hasattr(self.layout, "fields")
         return self.items[n].part(rest, layout) if within else None
 
     def leaf(self, at: int) -> tuple[Any, int]:
-        """Return the number or the pointer that byte *at* lies in, by a pointer to it, and which of its bytes that is; None between members."""
+        """Return a pointer to the number or pointer that contains byte *at*, and the byte's index in it; None between members."""
         n, rest = divmod(at, self._unit)
         item = self.items[n]
         return item.leaf(rest) if hasattr(self.layout, "fields") else (self + (n - self.offset), rest)
 
     def cast(self, layout: Layout) -> Any:
-        """Return the same place: numbers seen as other numbers, pointers as pointers to something else."""
+        """Return a pointer to the same position, cast to another type of number or of pointer."""
         if layout is self.layout or (layout is uint8 and not isinstance(self.layout, DType)):
             return self
         if isinstance(layout, DType) and isinstance(self.layout, DType):
@@ -476,15 +476,15 @@ class Items(VariableAddress):
 
 
 class InVariable(VariableAddress):
-    """A pointer into a variable that is not a simulated memory, or beside it: *offset* bytes from its beginning, to what *layout* describes.
+    """A pointer *offset* bytes into (or beside) a variable outside simulated memory, with elements of *layout*.
 
-    Numbers are seen as others by it, ``*(int *)&x``, and it leads from one member of a record to the next, as bytes of C do.
+    It accesses numbers as other types, ``*(int *)&x``, and moves between members of a record, as in C.
     """
 
     __slots__ = ("layout", "offset", "variable")
 
     def __init__(self, variable: Pointer, layout: Layout, offset: int) -> None:
-        self.variable, at = variable.spot()  # all of it, of which *variable* may be a part
+        self.variable, at = variable.spot()  # the whole variable, of which *variable* may be a part
         self.layout = layout
         self.offset = within(at + offset, 1) if offset else at
 
@@ -493,7 +493,7 @@ class InVariable(VariableAddress):
         return size_of(self)
 
     def spot(self) -> tuple[Any, int]:
-        """Return the variable that the pointer leads into, and how many bytes from its beginning."""
+        """Return the variable into which the pointer points, and the offset in bytes."""
         return self.variable, self.offset
 
     def __add__(self, n: int) -> Any:
@@ -502,12 +502,12 @@ class InVariable(VariableAddress):
         return self.variable if whole else InVariable(self.variable, self.layout, at)
 
     def cast(self, layout: Layout) -> Any:
-        """Return the same place seen as another type."""
+        """Return a pointer to the same position, cast to another type."""
         return InVariable(self.variable, layout, self.offset) if self.offset else self.variable.cast(layout)
 
     @property
     def here(self) -> Any:
-        """The record that is there, the variable or a part of it; a fault where there is none."""
+        """The record at the pointer; a fault if there is none."""
         record = self.variable.part(self.offset, self.layout)
         if record is None and 0 <= self.offset < self._nbytes:
             raise Unsupported(
@@ -524,30 +524,30 @@ class InVariable(VariableAddress):
         return count * size_of(self.variable)
 
     def _past(self, at: int) -> OutOfBounds:
-        """Return the fault of an access at byte *at*, which is outside of the variable."""
+        """Return the fault of an access at byte *at*, outside the variable."""
         if isinstance(self.variable, Items):
             return outside(at, self._unit, size_of(self.variable), len(self.variable.items))
         layout = self.variable.layout
         return outside(at, self._unit, layout.size if hasattr(layout, "fields") else 0)
 
     def _leaves(self, at: int) -> Iterator[tuple[Any, int, int]]:
-        """Yield the variables that the bytes of an element at byte *at* lie in: each as a pointer, with its first byte and the one behind the last."""
+        """Yield the numbers and pointers that overlap the element at byte *at*: each as a pointer, with its first byte and end used."""
         end = at + self._unit
         while at < end:
             leaf, first = self.variable.leaf(at)
-            most = 1 if leaf is None else size_of(leaf) - first  # between two members there is nothing
+            most = 1 if leaf is None else size_of(leaf) - first  # padding between two members
             yield leaf, first, first + min(most, end - at)
             at += most
 
     def _inside(self, i: int) -> int:
-        """Return the first byte of element *i*; raises `OutOfBounds` for one that is not all in the variable."""
+        """Return the first byte of element *i*; raises `OutOfBounds` unless it is completely inside the variable."""
         at = self.offset + i * self._unit
         if not 0 <= at <= self._nbytes - self._unit:
             raise self._past(at)
         return at
 
     def _whole(self, leaf: Pointer, first: int) -> bool:
-        """Return whether the element that begins with byte *first* of *leaf* is that number or pointer itself."""
+        """Return whether an access at byte *first* of *leaf* reads exactly that number or pointer."""
         if leaf is None or first:
             return False
         return leaf.layout is self.layout or (
@@ -585,7 +585,7 @@ class InVariable(VariableAddress):
 
 
 def _dtype_of(pointer: Pointer) -> Any:
-    """Return the type of NumPy of the number that *pointer* leads to."""
+    """Return the NumPy type of the number at *pointer*."""
     if not isinstance(pointer.layout, DType):
         raise Unsupported(
             "a pointer is seen as a number through another pointer", hint="convert the value itself"
@@ -594,7 +594,7 @@ def _dtype_of(pointer: Pointer) -> Any:
 
 
 def _bytes_of(leaf: Pointer) -> bytes:
-    """Return the bytes of a number or of a pointer to no memory, and one of what is between two members."""
+    """Return the bytes of a number or of a pointer to no memory; one zero byte for padding."""
     if leaf is None:
         return b"\0"
     held = leaf[0]
@@ -605,16 +605,17 @@ def _bytes_of(leaf: Pointer) -> bytes:
 
 
 def past(i: int, size: int) -> OutOfBounds:
-    """Return the fault of an access to element *i*, of *size* bytes, of what is one variable."""
+    """Return the fault of an access to element *i* (*size* bytes) of a single variable."""
     return OutOfBounds(
         f"element {within(i, size)} of a pointer to one variable is accessed", legal="element 0"
     )
 
 
 def outside(at: int, size: int, element: int, count: int = 0) -> OutOfBounds:
-    """Return the fault of an access of *size* bytes at byte *at*, outside of a variable.
+    """Return the fault of an access of *size* bytes at byte *at*, outside a variable.
 
-    That is an array of *count* elements of *element* bytes; without a count a record of so many, or a number, for which *element* is 0.
+    The variable is an array of *count* elements of *element* bytes; without *count*, a record of *element*
+    bytes, or a number (*element* is 0).
     """
     if count:
         return beyond(at // element, count, element)
@@ -622,42 +623,42 @@ def outside(at: int, size: int, element: int, count: int = 0) -> OutOfBounds:
 
 
 def size_of(variable: Any) -> int:
-    """Return the bytes of a variable, of a record, or of what a pointer leads to."""
-    # The layouts of pointers have no size of their own: each has eight bytes.
+    """Return the size in bytes of a variable, of a record, or of the target of a pointer."""
+    # Layouts of pointers have no size attribute; a pointer has eight bytes.
     return int(getattr(variable.layout, "size", 8))
 
 
 def copy(value: object) -> Any:
-    """Return a record by value; numbers and pointers are their own copies."""
+    """Return a value for passing by value: a copy of a record; numbers and pointers unchanged."""
     copied = getattr(value, "copied", None)
     return value if copied is None else copied()
 
 
 def number(value: Value, dtype: DType) -> Any:
-    """Return a NumPy scalar as a number of Python."""
+    """Return a NumPy scalar as a Python number."""
     return float(value) if dtype.kind == "float" else int(value)
 
 
 def see(pointer: Pointer, layout: Layout) -> Any:
-    """Return *pointer* as one to what *layout* describes."""
+    """Return *pointer* cast to *layout*."""
     caster = getattr(layout, "of", None)
     return pointer.cast(layout) if caster is None else caster(pointer)
 
 
 def seen(pointer: Pointer, layout: Layout) -> Any:
-    """Return *pointer* cast to one to a record or to pointers."""
+    """Return *pointer* cast to records or pointers."""
     return see(pointer, layout) if isinstance(pointer, Ptr) else pointer.cast(layout)
 
 
-# String literals in device code: arguments of prints, and bytes that may be read.
+# String literals in device code: arguments of prints, and readable bytes.
 
 
 class TextPointer(Unplaced, str):
-    """A pointer to a character of a literal; as a string of Python, what is from there to the end."""
+    """A pointer to a character of a literal; its value as a Python string is the text from there to the end."""
 
     __slots__ = ("dtype", "offset", "raw")
 
-    raw: bytes  # of the whole literal; equal ones are one
+    raw: bytes  # of the whole literal; equal literals are one
     offset: int  # in bytes
     dtype: DType  # of its elements
 
@@ -687,7 +688,7 @@ class TextPointer(Unplaced, str):
 
     @property
     def v(self) -> Any:
-        """The character, for a reference to it."""
+        """The character at the pointer."""
         return self[0]
 
     def __add__(self, n: Any) -> Any:
@@ -711,11 +712,11 @@ class TextPointer(Unplaced, str):
 
     @property
     def address(self) -> NoReturn:
-        """A literal is in no simulated memory."""
+        """Refused: a literal is in no simulated memory."""
         raise no_number()
 
     def cast(self, layout: Layout) -> "TextPointer":
-        """Return the same bytes as elements of another type."""
+        """Return the same bytes with another element type."""
         if not isinstance(layout, DType):
             raise Unsupported(f"a string literal is seen as {layout}", hint="declare an array of that type")
         return self.at(self.raw, self.offset, layout)

@@ -1,4 +1,4 @@
-"""The layouts that the names in translated code stand for."""
+"""Resolves the layout names in translated code."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -17,18 +17,18 @@ Find = Callable[[int, Any], Any]
 
 
 class RegisterOfC(LonePointer, Register):
-    """A vector register of BANG C, which is the pointer to itself, too."""
+    """A vector register of BANG C, which is also the pointer to itself."""
 
     __slots__ = ()
 
     @property
     def here(self) -> "RegisterOfC":
-        """The register that is pointed to."""
+        """The register at which the pointer points: itself."""
         return self
 
     @property
     def layout(self) -> "RegisterLayout":
-        """How it is made; the same for pointers to it."""
+        """The layout of the register."""
         return _register_layout(self.dtype)
 
     def copied(self) -> "RegisterOfC":
@@ -38,11 +38,11 @@ class RegisterOfC(LonePointer, Register):
         return register
 
     def assign(self, other: Register) -> None:
-        """Take the value of another register, if it has one."""
+        """Take the value of another register, or become unwritten like it."""
         self.values = None if other.values is None else other.values.copy()
 
     def cast(self, layout: Layout) -> "RegisterOfC":
-        """Return the pointer to this register as one to *layout*."""
+        """Return the pointer to this register cast to *layout*."""
         if layout is self.layout:
             return self
         raise Unsupported(f"a register is seen as {layout}", hint="store it with __vv_store")
@@ -62,11 +62,11 @@ class RegisterLayout:
         self.dtype = dtype
 
     def make(self, *_values: object) -> RegisterOfC:
-        """Return a register that nothing has written."""
+        """Return a register without a value."""
         return RegisterOfC(self.dtype)
 
     def of(self, pointer: Pointer) -> Any:
-        """Return *pointer* as one to registers."""
+        """Return *pointer* as a pointer to registers."""
         if isinstance(pointer, Ptr):
             raise Unsupported(
                 f"memory is seen as a register of {self.dtype}",
@@ -84,7 +84,7 @@ def _register_layout(dtype: DType) -> RegisterLayout:
 
 
 def resolve(wanted: Mapping[str, t.Type], find: Find) -> dict[str, Any]:
-    """Return the meanings of layout names; *find* returns what an integer points to."""
+    """Return the layouts for layout names; *find* resolves integers to pointers."""
     records: dict[str, RecordLayout] = {}
     meanings: dict[str, Any] = {}
     for name, kind in wanted.items():
@@ -110,7 +110,7 @@ def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout]) -> Any:
     if isinstance(kind, t.Record):
         record = records.get(kind.name)
         if record is None:
-            # Known before its fields are: a record may have a pointer to itself.
+            # Registered before its fields: a record may contain a pointer to itself.
             record = records[kind.name] = RecordLayout(kind)
             record.fields = {
                 t.attribute_of(f.name): (layout(f.type, find, records), f.offset) for f in kind.fields

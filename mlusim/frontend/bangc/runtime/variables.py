@@ -1,4 +1,4 @@
-"""Variables that are kept outside simulated memory, each the pointer to itself."""
+"""Variables outside simulated memory, each also the pointer to itself."""
 
 from types import FunctionType
 from typing import Any
@@ -23,7 +23,7 @@ from mlusim.frontend.bangc.runtime.pointers import (
 
 
 class LonePointer(Unplaced):
-    """A pointer to one variable, beside which there is nothing."""
+    """A pointer to a single variable, without neighbours."""
 
     __slots__ = ()
 
@@ -32,11 +32,11 @@ class LonePointer(Unplaced):
         return size_of(self)
 
     def part(self, at: int, layout: Layout) -> Any:  # noqa: ARG002 - of a record
-        """Return the record of *layout* that begins at byte *at*; None where there is none."""
+        """Return the record of *layout* at byte *at*, or None."""
         return self.here if at == 0 else None  # type: ignore[attr-defined]  # each has one
 
     def leaf(self, at: int) -> tuple[Any, int]:
-        """Return the number or the pointer that byte *at* lies in, by a pointer to it, and which of its bytes that is; None between members."""
+        """Return a pointer to the number or pointer that contains byte *at*, and the byte's index in it; None between members."""
         return self, at
 
     def __add__(self, n: int) -> Any:
@@ -44,7 +44,7 @@ class LonePointer(Unplaced):
 
 
 class Cell(LonePointer, VariableAddress):
-    """A variable whose address is taken, and the pointer to it; it is not in simulated memory.
+    """A variable outside simulated memory whose address is taken, and the pointer to it.
 
     ``v`` is the value: a number, or a pointer.
     """
@@ -64,24 +64,24 @@ class Cell(LonePointer, VariableAddress):
         if self.layout.__class__ is DType:
             self.v = value
             return
-        # What is stored through void ** gets the element type of the pointer.
+        # A pointer stored through void ** gets the element type of the variable.
         inner = getattr(self.layout, "pointee", None)
-        # Pointers to variables and functions have the type of what they point to, and cannot get another.
+        # Pointers to variables and functions keep their own element type.
         self.v = value if inner is None or isinstance(value, Cell | FunctionType) else see(value, inner)
 
     @property
     def here(self) -> Any:
-        """The value, where it is an object."""
+        """The value, if it is an object."""
         return self.v
 
     @property
     def shown(self) -> Any:
-        """The value, for who looks at the variable."""
+        """The value, for debuggers."""
         return self.v
 
     def cast(self, layout: Layout) -> "Cell | InVariable":
-        """Return the variable seen as another type."""
-        # A pointer that a variable holds has no bytes to be seen: a copy by bytes copies it whole.
+        """Return a pointer to the variable with another type."""
+        # A pointer held in a variable has no bytes to reinterpret: a copy by bytes copies it whole.
         whole = layout is uint8 and not isinstance(self.layout, DType)
         if layout is self.layout or whole or getattr(layout, "pointee", None) is not None:
             return self
@@ -89,10 +89,11 @@ class Cell(LonePointer, VariableAddress):
 
 
 class VariableOfC(VariableAddress):
-    """A pointer from C to a variable of its own: Python cannot reach the variable, and only says what is wrong with an access.
+    """A pointer to a variable of C code: Python cannot read the variable, and only reports the fault of an access.
 
-    It is *offset* bytes from the variable, which is an array of *count* elements of *element* bytes, or one of so many bytes
-    where *count* is 0, and has *nbytes* in all; the pointer's own elements have *size* bytes.  *words* name a constant.
+    It points *offset* bytes into the variable: an array of *count* elements of *element* bytes, or with
+    *count* 0 a single value; *nbytes* is the total size. The pointer's elements have *size* bytes. *words*
+    describe a constant.
     """
 
     __slots__ = ("count", "element", "nbytes", "offset", "size", "words")

@@ -1,5 +1,5 @@
-"""Stand-ins in NumPy for the calls of the closed library (``cnnl...``) that host functions of the public one make.
+"""Stand-ins in NumPy for functions of the closed library (``cnnl...``) that the public library's host code calls.
 
-The library has no public source: what they compute follows from its manual's definitions [I].  They take no time on
-the device, and are not launches.
+The closed library has no public source, so the results follow the definitions in its manual [I]. Stand-ins
+take no device time and are not launches.
 """

@@ -1,4 +1,4 @@
-"""The stand-ins by the names that programs have for them; and layers of networks: batch normalisation over several devices, with channels as the last axis, and the gated recurrent unit."""
+"""The table of stand-ins by their names in programs; and network layers: batch normalisation over several devices (channels last), and the gated recurrent unit."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -23,7 +23,7 @@ from mlusim.frontend.bangc.runtime.cnnl.elements import (
 
 
 def _or(desc: object, pointer: object, other: float) -> Any:
-    """Return a tensor that may be absent."""
+    """Return a tensor, or *other* if the pointer is null."""
     return doubles(desc, pointer) if pointer else other
 
 
@@ -40,18 +40,18 @@ def stats(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def gather_stats(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlSyncBatchNormGatherStatsWithCounts``: statistics of all devices, of theirs and how many each counted."""
+    """``cnnlSyncBatchNormGatherStatsWithCounts``: statistics over all devices, from each device's statistics and counts."""
     means_desc, means, invstds_desc, invstds, running_desc, running, spread_desc, spread = arguments[:8]
     momentum, eps, counts_desc, counts, mean_desc, mean, invstd_desc, invstd = arguments[8:]
     each, often = doubles(means_desc, means), doubles(counts_desc, counts).reshape(-1, 1)
     variances = doubles(invstds_desc, invstds) ** -2.0 - eps  # back from 1 / sqrt(variance + eps)
     total = often.sum()
     middle = (often * each).sum(0) / total
-    # Around the mean of all: each device's variance and the square of how far its mean is from that.
+    # Variance around the common mean: each device's variance plus the squared distance of its mean.
     squares = (often * (variances + (each - middle) ** 2)).sum(0)
     for desc, pointer, now in (
         (running_desc, running, middle),
-        (spread_desc, spread, squares / (total - 1)),  # unbiased, as frameworks keep it
+        (spread_desc, spread, squares / (total - 1)),  # unbiased, as in frameworks
     ):
         if pointer:
             store(driver, desc, pointer, (1 - momentum) * doubles(desc, pointer) + momentum * now)
@@ -60,7 +60,7 @@ def gather_stats(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def elemt(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlSyncBatchNormElemt``: ``(x - mean) * invstd * filter + bias``; the last two may be absent."""
+    """``cnnlSyncBatchNormElemt``: ``(x - mean) * invstd * filter + bias``; filter and bias may be absent."""
     x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_, bias_desc, bias, y_desc, y = (
         arguments
     )
@@ -69,7 +69,7 @@ def elemt(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def backward_reduce(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlSyncBatchnormBackwardReduce_v2``: sums of the gradient, alone and times ``x - mean``; what is wanted of them."""
+    """``cnnlSyncBatchnormBackwardReduce_v2``: sums of the gradient, alone and times ``x - mean``; only the requested results."""
     dz_desc, dz, x_desc, x, mean_desc, mean, invstd_desc, invstd, _work, _size = arguments[:10]
     dfilter_desc, dfilter, dbias_desc, dbias, sum_desc, sum_dy, product_desc, product = arguments[10:18]
     of_input, of_filter, of_bias = arguments[18:]
@@ -88,10 +88,10 @@ def backward_reduce(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def backward_elemt(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlSyncBatchNormBackwardElemt`` and its ``V2``: the gradient of x, of means or of sums with counts."""
+    """``cnnlSyncBatchNormBackwardElemt`` and its ``V2``: the gradient of x, from means, or from sums with counts."""
     dy_desc, dy, x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_ = arguments[:10]
     plain_desc, plain, times_desc, times, *counts, dx_desc, dx = arguments[10:]
-    total = doubles(*counts).sum() if counts else 1.0  # without counts they are means
+    total = doubles(*counts).sum() if counts else 1.0  # without counts, these are means already
     scale = doubles(invstd_desc, invstd)
     slope = doubles(times_desc, times) / total * scale**2
     centred = doubles(dy_desc, dy) - doubles(plain_desc, plain) / total
@@ -103,12 +103,12 @@ def backward_elemt(driver: StandInDevice, *arguments: Argument) -> int:
 
 _SIGMOID, _TANH = 0, 2  # of cnnlActivationMode_t
 _NTC, _TNC = 0, 1  # of cnnlSeqDataLayout_t
-_GATES = 3  # r, z and n of the input, then of the state: six filters a layer
+_GATES = 3  # r, z and n of the input, then of the state: six filters per layer
 
 
 @define
 class _Sequence:
-    """A tensor of a sequence, as other tensors are described."""
+    """The descriptor of a sequence, with the members of a tensor descriptor."""
 
     dim: int
     dtype: int
@@ -116,7 +116,7 @@ class _Sequence:
 
 
 def set_gru(desc: Descriptor, *arguments: Argument) -> int:
-    """``cnnlSetGruDescriptor_v2``.  Raises `Unsupported` for what no public program shows: other modes, activations, clips."""
+    """``cnnlSetGruDescriptor_v2``. Raises `Unsupported` for modes, activations and clips that no public program uses."""
     algo, mode, direction, _order, gates, new, _layout, _dtype, biased, *rest, layers = arguments
     if mode != 1 or direction != 0 or any(argument is not None for argument in rest):
         raise Unsupported(
@@ -131,7 +131,7 @@ def set_gru(desc: Descriptor, *arguments: Argument) -> int:
 
 
 def set_sequence(desc: Descriptor, *arguments: Argument) -> int:
-    """``cnnlSetSeqDataDescriptor``: three axes, sequences of equal lengths."""
+    """``cnnlSetSeqDataDescriptor``: three axes, sequences of equal length."""
     layout, dtype, rank, dims, count, lengths, _fill = arguments
     if layout not in (_NTC, _TNC) or rank != 3 or count or lengths is not None:
         raise Unsupported(
@@ -142,9 +142,10 @@ def set_sequence(desc: Descriptor, *arguments: Argument) -> int:
 
 
 def gru(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlGru_v2``: for each layer filters and biases of r, z and n, of the input and then of the state.
+    """``cnnlGru_v2``: for each layer, filters and biases of r, z and n for the input, then for the state.
 
-    Numbers are in double precision, and rounded where they are stored: no accumulation order of the closed library is known.
+    It computes in double precision and rounds when it stores, because the closed library's order of
+    accumulation is unknown.
     """
     desc, first, second, x_seq, x, h_desc, h, third, fourth, *rest = arguments
     w_descs, w, b_descs, b, _work, _size, y_seq, y, end_desc, end = rest
@@ -170,12 +171,12 @@ def gru(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def _in_time(desc: Descriptor, array: Array) -> Array:
-    """Swap the axes of a sequence where the first is not that of time."""
+    """Return the sequence with the time axis first."""
     return array.swapaxes(0, 1) if desc.values["layout"] == _NTC else array
 
 
 def _layer(steps: Array, state: Array, filters: list[Array], biases: list[Array]) -> Array:
-    """Return the states of one layer behind each step."""
+    """Return the states of one layer after each step."""
     inputs = [steps @ filters[gate].T + biases[gate] for gate in range(_GATES)]
     result = np.empty((*steps.shape[:2], state.shape[-1]))
     for time in range(len(steps)):
@@ -183,14 +184,14 @@ def _layer(steps: Array, state: Array, filters: list[Array], biases: list[Array]
         reset, update = (
             1 / (1 + np.exp(-(inputs[gate][time] + product))) for gate, product in enumerate((r, z))
         )
-        # CNNL_GRU_MODE_V2 resets behind the product, as PyTorch does.
+        # CNNL_GRU_MODE_V2 applies the reset gate after the product, as PyTorch does.
         new = np.tanh(inputs[2][time] + reset * n)
         state = result[time] = (1 - update) * new + update * state
     return result
 
 
 _KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor", "NmsDescriptor", "RoiAlignDescriptor", "DCNDescriptor", "PoolingDescriptor", "ConvolutionDescriptor", "GruDescriptor", "SeqDataDescriptor")  # fmt: skip
-# One with the vendor's spelling.
+# One name is in the vendor's spelling.
 _WORKSPACES = ("AddN", "OpTensor", "TopKTensor", "Transpose", "Unique", "Concat", "SyncBatchNormStats", "SyncBatchnormBackwardReduce", "DCNForward", "DCNBakcwardData", "DCNBackwardWeight", "ConvolutionForward")  # fmt: skip
 
 
@@ -204,7 +205,7 @@ def _done(*_arguments: object) -> int:
 
 
 def _answering(number: int) -> Callable[..., int]:
-    """Return a call that stores *number* at its last argument."""
+    """Return a call that stores *number* in its last argument."""
 
     def answer(*arguments: Argument) -> int:
         arguments[-1][0] = number
@@ -259,9 +260,9 @@ _PLAIN: Mapping[str, Callable[..., int]] = {
     "SetOpTensorDescriptor": _set_op,
     "SetReduceDescriptor_v2": _set_reduce,
     "SetUniqueDescriptor": _done,
-    "GetMatMulAlgoHeuristic": _answering(1),  # algorithms are found
+    "GetMatMulAlgoHeuristic": _answering(1),  # one algorithm is available
     "GetBatchMatMulExAlgoHeuristic": _answering(1),
-    "GetMatMulHeuristicResult": _no_workspace,  # the last argument is the bytes of a workspace here, too
+    "GetMatMulHeuristicResult": _no_workspace,  # here too, the last argument is the size of a workspace
     "GetBatchMatMulExHeuristicResult": _no_workspace,
 }
 _ON_TENSORS: Mapping[str, Callable[..., int]] = {
@@ -302,7 +303,7 @@ _ON_TENSORS: Mapping[str, Callable[..., int]] = {
 
 
 def calls(driver: StandInDevice) -> Iterator[tuple[str, Callable[..., int]]]:
-    """Yield every call that has a stand-in, on the device of *driver*."""
+    """Yield the name and function of every stand-in, for the device of *driver*."""
     for name, function in _PLAIN.items():
         yield f"cnnl{name}", function
     for name, function in _ON_TENSORS.items():

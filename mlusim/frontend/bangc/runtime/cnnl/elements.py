@@ -13,15 +13,15 @@ from mlusim.memory.pointer import Ptr
 
 
 class StandInDevice(Protocol):
-    """Notes which bytes got values."""
+    """Records which bytes of device memory were initialised."""
 
     def filled(self, pointer: Ptr, nbytes: int) -> None: ...
 
 
 Array = np.ndarray[Any, Any]
 Argument = Any
-"""An argument of the closed library as C passes it: a number, a pointer, or a descriptor."""
-# By the numbers of cnnlDataType_t; those that are left out are types that NumPy lacks.
+"""An argument of the closed library as passed by C: a number, a pointer, or a descriptor."""
+# Indexed by cnnlDataType_t; missing numbers are types that NumPy lacks.
 DTYPES: Mapping[int, Any] = {
     1: np.float16, 2: np.float32, 3: np.int8, 4: np.int16, 6: np.int32, 7: np.uint8, 8: np.bool_, 9: np.int64,
     11: np.uint32, 12: np.uint64, 13: np.uint16, 14: np.float64, 16: np.complex64,
@@ -30,13 +30,13 @@ DTYPES: Mapping[int, Any] = {
 
 @define(eq=False)
 class Descriptor:
-    """A descriptor of anything but a tensor: what was set, by name."""
+    """A descriptor other than of a tensor: its settings by name."""
 
     values: dict[Any, Any] = field(factory=dict)
 
 
 def dtype_of(desc: Argument) -> Any:
-    """Return the NumPy element type of a tensor.  Raises `Unsupported` for one that NumPy lacks."""
+    """Return the NumPy element type of a tensor. Raises `Unsupported` if NumPy lacks it."""
     dtype = DTYPES.get(int(desc.dtype))
     if dtype is None:
         raise Unsupported(
@@ -53,7 +53,8 @@ def shape_of(desc: Argument) -> tuple[int, ...]:
 def device_bytes(pointer: object, count: int, verb: str) -> Any:
     """Return the *count* bytes of the device from *pointer* on.
 
-    Raises `WrongSpace` for a pointer of the host, `MemoryFault` for the null pointer and for bytes that are not there.
+    Raises `WrongSpace` for a pointer of the host, `MemoryFault` for the null pointer and for bytes that are
+    not there.
     """
     what = f"a {verb} of {count} {plural(count, 'byte')} of device memory"
     if pointer is None:
@@ -76,9 +77,9 @@ def device_bytes(pointer: object, count: int, verb: str) -> Any:
 
 
 def values(desc: object, pointer: object, verb: str = "load") -> Array:
-    """Return a tensor's elements on the device, as an array that shares them."""
+    """Return a tensor in device memory as an array that shares its bytes."""
     dtype, shape = dtype_of(desc), shape_of(desc)
-    count = int(np.prod(shape, dtype=np.int64))  # of no sizes it is 1, the one element
+    count = int(np.prod(shape, dtype=np.int64))  # without axes it is 1, for a single element
     if not count:
         return np.zeros(shape, dtype)
     raw = device_bytes(pointer, count * dtype.itemsize, verb)
@@ -86,12 +87,12 @@ def values(desc: object, pointer: object, verb: str = "load") -> Array:
 
 
 def doubles(desc: object, pointer: object) -> Array:
-    """Return a tensor's elements in double precision: a sum of halves would lose what is added."""
+    """Return a tensor's elements in double precision, because sums in half would lose small terms."""
     return values(desc, pointer).astype(np.float64)
 
 
 def store(driver: StandInDevice, desc: object, pointer: Argument, result: object) -> int:
-    """Give a tensor on the device its elements, and return the status of success."""
+    """Store *result* to a tensor in device memory, and return the status of success."""
     target = values(desc, pointer, "store")
     target[...] = np.asarray(result).reshape(target.shape)
     driver.filled(pointer, target.nbytes)
@@ -99,19 +100,19 @@ def store(driver: StandInDevice, desc: object, pointer: Argument, result: object
 
 
 def scalar(pointer: Argument, dtype: Any = None) -> Any:
-    """Return the number behind a pointer of the host, seen as *dtype* (None: as it is)."""
+    """Return the number at a host pointer, read as *dtype* (None: as declared)."""
     if dtype is None:
         return pointer[0]
     if np.dtype(dtype).kind == "c":
         return complex(pointer[0])
     name = np.dtype(dtype).name
     name = {"float16": "half", "float32": "float", "bool": "uint8"}.get(name, name)
-    # The device's memory has no float64.
+    # Device memory has no float64.
     return pointer.cast(float64 if name == "float64" else as_dtype(name))[0]
 
 
 def numbers(pointer: Argument, count: int) -> list[int]:
-    """Return the integers behind a pointer of the host."""
+    """Return *count* integers at a host pointer."""
     return [int(pointer[n]) for n in range(count)]
 
 
@@ -121,7 +122,7 @@ _TRANSPOSED = (0, 1)  # CNNL_MATMUL_DESC_TRANSA, CNNL_MATMUL_DESC_TRANSB
 
 
 def fill(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlFill_v3``: every element is *value*, which has the tensor's type, on the host or on the device."""
+    """``cnnlFill_v3``: set every element to *value*, a host or device number of the tensor's type."""
     mode, value, desc, out = arguments
     dtype = dtype_of(desc)
     if mode == 0:  # CNNL_POINTER_MODE_HOST
@@ -140,17 +141,17 @@ def _sides(desc: Descriptor, a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _wide(array: Array) -> Array:
-    """Return the elements as the sums of products are built: in double precision, or as integers."""
+    """Return the elements in the type for sums of products: double precision, or integers."""
     return array.astype({"f": np.float64, "c": np.complex128}.get(array.dtype.kind, np.int64))
 
 
 def matmul(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlMatMul_v2`` and ``cnnlBatchMatMulEx``: ``alpha * a @ b + beta * c``, into c or a tensor of its own."""
+    """``cnnlMatMul_v2`` and ``cnnlBatchMatMulEx``: ``alpha * a @ b + beta * c``, stored to c or to another tensor."""
     desc, _algo, alpha, a_desc, a, b_desc, b, beta, c_desc, c, *rest = arguments
     out_desc, out = rest[2:4] if len(rest) > 2 else (c_desc, c)
     first, second = _sides(desc, values(a_desc, a), values(b_desc, b))
     result = scalar(alpha) * (first @ second)
-    if scalar(beta):  # with 0, c may hold anything: a NaN in it does not count
+    if scalar(beta):  # with beta 0, NaN in c has no effect
         result = result + scalar(beta) * _wide(values(c_desc, c))
     return store(driver, out_desc, out, result)
 
@@ -162,7 +163,7 @@ def op_tensor(driver: StandInDevice, *arguments: Argument) -> int:
     )
     a = scalar(alpha1) * _wide(values(first_desc, first))
     b = scalar(alpha2) * _wide(values(second_desc, second))
-    result = (a + b, a - b, a * b)[desc.values["op"]]  # by the numbers of cnnlOpTensorDesc_t
+    result = (a + b, a - b, a * b)[desc.values["op"]]  # indexed by cnnlOpTensorDesc_t
     if scalar(beta):
         result = result + scalar(beta) * _wide(values(out_desc, out))
     return store(driver, out_desc, out, result)
@@ -190,13 +191,13 @@ def transform(driver: StandInDevice, *arguments: Argument) -> int:
 def reduce(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlReduce_v2``: sum, mean, product, maximum or minimum along axes."""
     desc, x_desc, x, _alpha, _beta, _work, _size, out_desc, out, *_indices = arguments
-    # By the numbers of cnnlReduceOp_t.
+    # Indexed by cnnlReduceOp_t.
     how: Any = (np.sum, np.mean, np.prod, np.max, np.min)[desc.values["op"]]
     result = how(_wide(values(x_desc, x)), axis=tuple(desc.values["axes"]))
     return store(driver, out_desc, out, result)
 
 
-# Calls that move elements: transposition, padding, slices, gathering, scattering, sorting, unique rows.
+# Functions that move elements: transposition, padding, slices, gathering, scattering, sorting, unique rows.
 
 
 def transpose(driver: StandInDevice, *arguments: Argument) -> int:
@@ -206,7 +207,7 @@ def transpose(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def pad(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlPad``: two numbers for each axis, before and behind."""
+    """``cnnlPad``: *paddings* has two numbers per axis, before and after."""
     desc, x, paddings, value, out_desc, out = arguments
     array = values(desc, x)
     widths = np.array(numbers(paddings, 2 * array.ndim)).reshape(array.ndim, 2)
@@ -216,7 +217,7 @@ def pad(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def strided_slice(driver: StandInDevice, *arguments: Argument) -> int:
-    """Do ``cnnlStridedSlice_v2``: copy every step-th element of a range of each axis."""
+    """Do ``cnnlStridedSlice_v2``: copy every step-th element of a range in each axis."""
     desc, x, begin, end, step, out_desc, out = arguments
     array = values(desc, x)
     bounds = (numbers(pointer, array.ndim) for pointer in (begin, end, step))
@@ -232,14 +233,14 @@ def concat(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def _inside(where: Array, sizes: tuple[int, ...]) -> tuple[Array, tuple[Array, ...]]:
-    """Return which rows of numbers are an index into axes of these *sizes*, and those rows by axis."""
+    """Return which rows of indices are inside axes of these *sizes*, and these rows by axis."""
     rows = where.astype(np.int64)
     inside: Array = np.all((rows >= 0) & (rows < np.array(sizes[: rows.shape[-1]])), axis=-1)
     return inside, tuple(np.moveaxis(rows[inside], -1, 0))
 
 
 def gather(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlGatherNd_v2``: the last axis of the indices goes along the first axes of the tensor; 0 from outside."""
+    """``cnnlGatherNd_v2``: the last axis of the indices addresses the first axes of the tensor; outside gives 0."""
     _batch, desc, x, where_desc, where, out_desc, out = arguments
     array = values(desc, x)
     rows = values(where_desc, where)
@@ -250,7 +251,7 @@ def gather(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def scatter(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlScatterNd_v2``: add, subtract, multiply or put; a row with an index outside goes nowhere."""
+    """``cnnlScatterNd_v2``: add, subtract, multiply or replace; rows with an index outside are ignored."""
     mode, where_desc, where, desc, x, first_desc, first, out_desc, out = arguments
     result = values(first_desc, first).copy() if first else np.zeros(shape_of(out_desc), dtype_of(out_desc))
     inside, index = _inside(values(where_desc, where), result.shape)
@@ -258,19 +259,19 @@ def scatter(driver: StandInDevice, *arguments: Argument) -> int:
     if mode == _UPDATE:
         result[index] = updates
     else:
-        # Not result[index] += updates: of equal indices NumPy would keep the last one alone.
+        # Not result[index] += updates: of equal indices, NumPy would apply only the last.
         (np.add, np.subtract, np.multiply)[mode].at(result, index, updates)
     return store(driver, out_desc, out, result)
 
 
-_UPDATE = 3  # of cnnlScatterNdMode_t; those below it are functions
+_UPDATE = 3  # of cnnlScatterNdMode_t; lower values select functions
 
 
 def top_k(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlTopKTensor_v3``: the k first of each row in order, equal ones by their place, and where they were."""
+    """``cnnlTopKTensor_v3``: the first k of each row in order (equal ones by index), and their indices."""
     desc, x, k, axis, largest, _sorted, _lower, _work, _size, out_desc, out, index_desc, index = arguments
     keys = values(desc, x)
-    # Negated in double, where the smallest integer has a negative, too.
+    # Negated in double, where the smallest integer has a negative too.
     order = np.argsort(-keys.astype(np.float64) if largest else keys, axis, kind="stable")
     chosen = np.take(order, range(k), axis)
     store(driver, index_desc, index, chosen)
@@ -278,7 +279,7 @@ def top_k(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def unique(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlUnique_v2``: rows in ascending order, how many; which one each was, how often each comes."""
+    """``cnnlUnique_v2``: the distinct rows in ascending order and their number; the index and the count of each row."""
     _desc, x_desc, x, _work, _size, count, _out_desc, out, index_desc, index, times_desc, times = arguments
     rows = values(x_desc, x)
     axis = 0 if rows.ndim > 1 else None
@@ -293,7 +294,7 @@ def unique(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def put(driver: StandInDevice, pointer: Argument, array: Array) -> None:
-    """Store an array from where *pointer* is on the device."""
+    """Store an array in device memory at *pointer*."""
     raw = np.ascontiguousarray(array).tobytes()
     device_bytes(pointer, len(raw), "store")[:] = raw
     driver.filled(pointer, len(raw))

@@ -1,4 +1,4 @@
-"""Calls on pictures: pooling and convolutions, whose windows go along height and width; pooling of regions; boxes that overlap no better one."""
+"""Stand-ins on pictures: pooling and convolutions with windows along height and width, pooling of regions, and non-maximum suppression."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,7 +28,7 @@ _MAX, _WITH_PADDING, _WITHOUT_PADDING = range(3)  # of cnnlPoolingMode_t
 
 @frozen
 class _Window:
-    """A window of *size* rows and columns; *pad* is of the top, the bottom, the left and the right."""
+    """A window of *size* rows and columns; *pad* is (top, bottom, left, right)."""
 
     size: tuple[int, int]
     pad: tuple[int, ...]
@@ -36,16 +36,16 @@ class _Window:
     dilation: tuple[int, ...]
 
     def padded(self, picture: Array, fill: float) -> Array:
-        """Return pictures, channels last, with *fill* around them."""
+        """Return pictures (channels last) padded with *fill*."""
         top, bottom, left, right = self.pad
         if not any(self.pad):
             return picture
         return np.pad(picture, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=fill)
 
     def taps(self, picture: Array, rows: int, columns: int) -> Iterator[tuple[int, int, Array]]:
-        """Yield for each place of the window its row and column, and what it sees of padded pictures.
+        """Yield each row and column of the window, with the elements of the padded pictures under it, for all results.
 
-        Raises `Unsupported` for more results than there are places of the window.
+        Raises `Unsupported` if *rows* or *columns* exceeds the number of window positions.
         """
         for y in range(self.size[0]):
             for x in range(self.size[1]):
@@ -61,7 +61,7 @@ class _Window:
 
 
 def _pictures(desc: Argument, array: Array) -> Array:
-    """View a tensor with its channels last.  Raises `Unsupported` for other tensors than four axes in NCHW or NHWC."""
+    """Return a tensor with channels last. Raises `Unsupported` unless it has four axes in NCHW or NHWC."""
     if int(desc.dim) != 4 or int(desc.layout) not in (_NCHW, _NHWC):
         raise Unsupported("a stand-in of cnnl takes pictures of four axes, in the layout NCHW or NHWC")
     return array.transpose(0, 2, 3, 1) if int(desc.layout) == _NCHW else array
@@ -70,7 +70,7 @@ def _pictures(desc: Argument, array: Array) -> Array:
 def _scaled(
     driver: StandInDevice, result: Array, alpha: object, beta: object, desc: Argument, y: Argument
 ) -> int:
-    """Store ``alpha * result + beta * y``: pictures with channels last, in the layout of the output."""
+    """Store ``alpha * result + beta * y``; *result* has channels last and is stored in the output's layout."""
     if alpha is not None and scalar(alpha) != 1:
         result = result * scalar(alpha)
     if beta is not None and scalar(beta):
@@ -79,7 +79,7 @@ def _scaled(
 
 
 def set_pooling(desc: Descriptor, *arguments: Argument) -> int:
-    """``cnnlSetPooling2dDescriptor_v2``: the window, paddings of the four sides, strides, dilations."""
+    """``cnnlSetPooling2dDescriptor_v2``: window, paddings of the four sides, strides, dilations."""
     mode, propagates, height, width, top, bottom, left, right, *steps = map(int, arguments[:12])
     window = _Window((height, width), (top, bottom, left, right), tuple(steps[:2]), tuple(steps[2:]))
     desc.values.update(mode=mode, propagates=propagates, window=window)
@@ -87,14 +87,14 @@ def set_pooling(desc: Descriptor, *arguments: Argument) -> int:
 
 
 def pool(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlPoolingForward_v2``: the largest or the mean of each window; sums in double precision, rounded once."""
+    """``cnnlPoolingForward_v2``: maximum or mean of each window; sums in double precision, rounded once."""
     desc, alpha, x_desc, x, beta, _extra, y_desc, y, *_work = arguments
     mode, window = desc.values["mode"], desc.values["window"]
     pictures = _pictures(x_desc, values(x_desc, x))
-    # For the shape alone: one byte is seen under all of it.
+    # Only the shape is needed: all elements share one byte.
     shape = _pictures(y_desc, np.broadcast_to(np.int8(0), shape_of(y_desc))).shape
     if mode == _MAX:
-        larger: Any = np.maximum if desc.values["propagates"] else np.fmax  # fmax leaves NaN out
+        larger: Any = np.maximum if desc.values["propagates"] else np.fmax  # fmax ignores NaN
         result = np.full(shape, -np.inf)
         for *_at, seen in window.taps(window.padded(pictures, -np.inf), *shape[1:3]):
             result = larger(result, seen)
@@ -111,7 +111,7 @@ def pool(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def set_convolution(desc: Descriptor, *arguments: Argument) -> int:
-    """``cnnlSetConvolutionDescriptor``: paddings are of the top, the bottom, the left and the right."""
+    """``cnnlSetConvolutionDescriptor``: the paddings are (top, bottom, left, right)."""
     rank, pad, stride, dilation, groups, _dtype = arguments
     if rank != 4:
         raise Unsupported(f"the stand-in of a convolution takes tensors of 4 axes, not of {rank}")
@@ -143,7 +143,7 @@ def convolve(driver: StandInDevice, *arguments: Argument) -> int:
     result = np.zeros((number, rows, columns, channels))
     if bias:
         result += values(bias_desc, bias).reshape(-1)
-    for n in range(number):  # one picture at a time: doubles of all would take eight times their memory
+    for n in range(number):  # one picture at a time: all in double would take eight times their memory
         for v, u, seen in window.taps(
             window.padded(pictures[n : n + 1].astype(np.float64), 0), rows, columns
         ):
@@ -156,34 +156,34 @@ def convolve(driver: StandInDevice, *arguments: Argument) -> int:
     return _scaled(driver, result, alpha, beta, y_desc, y)
 
 
-# Convolutions whose taps are moved by offsets and weighted by a mask: forward, and the gradients
-# of data and of weights.
+# Deformable convolutions, whose taps are moved by offsets and weighted by a mask: forward, and gradients of
+# data and weights.
 
 
 def set_deformed(desc: Descriptor, *arguments: Argument) -> int:
-    """``cnnlSetDCNDescriptor``: paddings are of the top, the bottom, the left and the right."""
+    """``cnnlSetDCNDescriptor``: the paddings are (top, bottom, left, right)."""
     rank, pad, stride, dilation, deformable, convolution, *_rest = arguments
     axes = rank - 2
     groups = {"deformable": int(deformable), "convolution": int(convolution)}
     steps = {"stride": numbers(stride, axes), "dilation": numbers(dilation, axes)}
-    # Of the top and the left: the output's sizes say the rest.
+    # Of top and left; the size of the output determines the others.
     desc.values.update(pad=numbers(pad, 2 * axes)[::2], **steps, **groups)
     return 0
 
 
 @frozen
 class _Tap:
-    """A tap of the kernel in one deformable group: pixels around where it reads, their weights and slopes, the mask."""
+    """A tap of the kernel in one deformable group: the pixels around its sampling point with weights and slopes, and the mask."""
 
     at: tuple[int, int]
     channels: slice
-    number: int  # among the taps of all groups
+    number: int  # index among the taps of all groups
     # Row, column, weight, slopes along both axes.
     corners: list[tuple[Array, Array, Array, Array, Array]]
     mask: Argument
 
     def read(self, picture: Array, which: int) -> Array:
-        """Return the sum of the pixels, each times its weight (2) or a slope (3, 4)."""
+        """Return the sum of the pixels times their weights (2) or slopes (3, 4)."""
         first = np.arange(len(picture))[:, None, None]
         near = (picture[first, c[0], c[1], self.channels] * c[which][..., None] for c in self.corners)
         total: Any = sum(near)
@@ -191,7 +191,7 @@ class _Tap:
 
 
 def _corners(row: Array, column: Array, shape: tuple[int, int]) -> Iterator[tuple[Array, ...]]:
-    """Yield the four pixels around each place; those outside weigh nothing."""
+    """Yield the four pixels around each point; pixels outside have weight 0."""
     height, width = shape
     top, left = np.floor(row).astype(np.int64), np.floor(column).astype(np.int64)
     down, across = row - top, column - left
@@ -224,12 +224,12 @@ def _taps(
 
 
 def _tensors(*pairs: object) -> list[Any]:
-    """Return the tensors in double precision; None for one that is absent."""
+    """Return the tensors in double precision; None for absent ones."""
     return [doubles(d, p) if p else None for d, p in zip(pairs[::2], pairs[1::2], strict=True)]
 
 
 def _split(tap: _Tap, inputs: int, groups: int, outputs: int) -> Iterator[tuple[slice, slice, slice]]:
-    """Yield for each group the slices of a tap's channels: among the outputs, in the filters, among the tap's own."""
+    """Yield for each group the slices of a tap's channels: in the outputs, in the filters, and in the tap."""
     each = inputs // groups
     for group in range(groups):
         low, high = max(tap.channels.start, group * each), min(tap.channels.stop, (group + 1) * each)
@@ -264,14 +264,14 @@ def deformed_data_gradient(driver: StandInDevice, *arguments: Argument) -> int:
         back = np.zeros((*offset.shape[:3], tap.channels.stop - tap.channels.start))
         for to, inner, part in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
             back[..., part] += grad[..., to] @ weight[to, tap.at[0], tap.at[1], inner]
-        if gradients[2] is not None:  # before the mask is in `back`
+        if gradients[2] is not None:  # before `back` includes the mask
             gradients[2][..., tap.number] = (back * tap.read(picture, 2)).sum(-1)
         back *= tap.mask
         for axis in (0, 1):
             gradients[1][..., 2 * tap.number + axis] = (back * tap.read(picture, 3 + axis)).sum(-1)
         first = np.arange(len(picture))[:, None, None]
         for row, column, share, *_ in tap.corners:
-            # Taps share pixels.
+            # Taps share pixels, so gradients are accumulated.
             np.add.at(gradients[0][..., tap.channels], (first, row, column), back * share[..., None])
     for n, result in enumerate(gradients):
         if result is not None and results[2 * n + 1]:
@@ -296,7 +296,7 @@ def deformed_weight_gradient(driver: StandInDevice, *arguments: Argument) -> int
     return store(driver, weight_desc, weight, result)
 
 
-# Regions of pictures: aligned and plain pooling of each with their gradients, and the choice among boxes.
+# Regions of pictures: RoI align and RoI pooling with their gradients, and non-maximum suppression.
 
 _MAX_MODE, _AVERAGE = 0, 1  # of pool_mode
 _MODE, _THRESHOLD, _MOST, _SCORE, _LAYOUT, _BOX = 0, 1, 2, 3, 5, 7  # of cnnlNmsDescAttribute_t
@@ -305,7 +305,7 @@ _MODE, _THRESHOLD, _MOST, _SCORE, _LAYOUT, _BOX = 0, 1, 2, 3, 5, 7  # of cnnlNms
 def neighbours(
     shape: tuple[int, int], row: Array, column: Array
 ) -> "tuple[list[Array], list[Array], list[Array]]":
-    """Return the rows, columns and weights of the four pixels around each place; weights of 0 for places more than 1 outside."""
+    """Return rows, columns and weights of the four pixels around each point; weights are 0 for points more than 1 outside."""
     height, width = shape
     outside = (row < -1) | (row > height) | (column < -1) | (column > width)
     row, column = np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)
@@ -319,22 +319,22 @@ def neighbours(
 def _places(
     box: Array, pooled: tuple[int, int], ratio: int, scale: float, aligned: bool
 ) -> tuple[Array, Array]:
-    """Return the rows and columns of samples of a region: an array of bins and samples along each axis."""
+    """Return the rows and columns of a region's sampling points: arrays of bins and samples for each axis."""
     shift = np.float32(0.5 if aligned else 0)
     x1, y1, x2, y2 = (np.float32(v) * np.float32(scale) - shift for v in box[1:])
     places = []
     for low, high, bins in ((y1, y2, pooled[0]), (x1, x2, pooled[1])):
-        # What is not aligned has a pixel at least, as in frameworks.
+        # Without alignment a region has at least one pixel, as in frameworks.
         size = high - low if aligned else max(high - low, np.float32(1))
         step = np.float32(size / np.float32(bins))
-        count = ratio if ratio > 0 else max(int(np.ceil(step)), 0)  # as many as a bin has pixels
+        count = ratio if ratio > 0 else max(int(np.ceil(step)), 0)  # as many as the bin has pixels
         within = (np.arange(count, dtype=np.float32) + np.float32(0.5)) * step / np.float32(max(count, 1))
         places.append(low + np.arange(bins, dtype=np.float32)[:, None] * step + within)
     return places[0], places[1]
 
 
 def _samples(box: Array, pooled: tuple[int, int], how: tuple[int, float, bool]) -> tuple[Array, Array]:
-    """Return the rows and the columns of a region's samples, each as an array of [high, wide, samples] of its bins."""
+    """Return the rows and columns of a region's samples, each as an array of [high, wide, samples]."""
     rows, columns = _places(box, pooled, *how)
     shape = (*pooled, rows.shape[1], columns.shape[1])
     grid = (np.broadcast_to(rows[:, None, :, None], shape), np.broadcast_to(columns[None, :, None, :], shape))
@@ -349,7 +349,7 @@ def set_align(desc: Descriptor, *arguments: Argument) -> int:
 
 
 def align(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlRoiAlign_v2``: the mean or the largest of samples between pixels, and where the largest is."""
+    """``cnnlRoiAlign_v2``: mean or maximum of interpolated samples, and the position of the maximum."""
     desc, x_desc, x, box_desc, boxes, out_desc, out, column_desc, at_column, row_desc, at_row = arguments
     picture, regions = values(x_desc, x), values(box_desc, boxes)
     result = np.zeros(shape_of(out_desc))
@@ -375,7 +375,7 @@ def align(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def align_backward(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlRoiAlignBackward_v2``: each gradient goes to the pixels that its sample was between."""
+    """``cnnlRoiAlignBackward_v2``: distribute each gradient to the pixels from which its sample was interpolated."""
     grad_desc, grad, box_desc, boxes, column_desc, at_column, row_desc, at_row, *rest = arguments
     scale, ratio, aligned, mode, out_desc, out = rest
     gradients, regions = doubles(grad_desc, grad), values(box_desc, boxes)
@@ -401,15 +401,15 @@ def align_backward(driver: StandInDevice, *arguments: Argument) -> int:
 
 def _bins(low: float, high: float, bins: int, scale: Argument, size: int) -> list[tuple[int, int]]:
     """Return the first and last pixel of each bin of a region along an axis."""
-    # C's round: ties go away from zero.
+    # C's round: ties away from zero.
     first, last = (int(np.floor(abs(v) + 0.5) * np.sign(v)) for v in (low * scale, high * scale))
-    step = np.float32(max(last - first + 1, 1)) / np.float32(bins)  # the last pixel is inside
+    step = np.float32(max(last - first + 1, 1)) / np.float32(bins)  # the last pixel is included
     ends = [(np.floor(np.float32(k) * step), np.ceil(np.float32(k + 1) * step)) for k in range(bins)]
     return [(min(max(int(a) + first, 0), size), min(max(int(b) + first, 0), size)) for a, b in ends]
 
 
 def pooling(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlRoiPoolingForward``: the largest pixel of each bin and which one it is; 0 and -1 where a bin is empty."""
+    """``cnnlRoiPoolingForward``: the maximum of each bin and its index; 0 and -1 for an empty bin."""
     _mode, x_desc, x, box_desc, boxes, scale, out_desc, out, index = arguments
     picture = values(x_desc, x)
     _, height, width, channels = picture.shape
@@ -430,7 +430,7 @@ def pooling(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def pooling_backward(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlRoiPoolingBackward``: each gradient goes to the pixel that was the largest."""
+    """``cnnlRoiPoolingBackward``: add each gradient to the pixel that was the maximum."""
     _mode, grad_desc, grad, box_desc, boxes, index_desc, index, _scale, out_desc, out = arguments
     result = np.zeros(shape_of(out_desc))
     planes = result.reshape(len(result), -1, result.shape[-1])
@@ -444,10 +444,10 @@ def pooling_backward(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def nms(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlNms_v2``: indices of boxes by their scores, best first, that overlap none kept before by more than a threshold.
+    """``cnnlNms_v2``: indices of boxes by descending score, of those that overlap no better one by more than a threshold.
 
-    Boxes of two corners, or of seven numbers, [x, y, z, dx, dy, dz, angle], which are seen from above; without scores the order
-    is that of the boxes.  Raises `Unsupported` for another mode.
+    Boxes have two corners, or seven numbers [x, y, z, dx, dy, dz, angle], of which the projection to x and y
+    counts; without scores the order of the boxes is used. Raises `Unsupported` for another mode.
     """
     desc, box_desc, boxes, score_desc, scores, _work, _size, out_desc, out, count = arguments
     attributes = desc.values
@@ -461,14 +461,14 @@ def nms(driver: StandInDevice, *arguments: Argument) -> int:
     common = _common_of_corners if numbers == 4 else _common_from_above
     areas = np.prod(every[:, 2:] - every[:, :2] if numbers == 4 else every[:, 3:5], 1)
     worth = values(score_desc, scores).reshape(-1) if scores else None
-    # Equal scores by their place.
+    # Equal scores are ordered by index.
     order = range(len(every)) if worth is None else np.argsort(-worth, kind="stable")
     chosen: list[int] = []
     for n in order:
         if len(chosen) == attributes[_MOST] or (worth is not None and worth[n] <= attributes[_SCORE]):
             break
         shared = common(every[chosen], every[n])
-        # Without a quotient: of empty boxes there is none.
+        # Without a division: empty boxes would divide by zero.
         if not (shared > attributes[_THRESHOLD] * (areas[chosen] + areas[n] - shared)).any():
             chosen.append(int(n))
     result = np.zeros(shape_of(out_desc), np.int32)
@@ -490,15 +490,15 @@ def _common_from_above(boxes: Array, box: Array) -> Array:
     apart = np.hypot(*(boxes[:, :2] - box[:2]).T)
     reach = (np.hypot(boxes[:, 3], boxes[:, 4]) + np.hypot(box[3], box[4])) / 2
     outline = _outline(box)
-    for n in np.flatnonzero(apart < reach):  # others are too far away
+    for n in np.flatnonzero(apart < reach):  # other boxes are too far away
         x, y = _clipped(_outline(boxes[n]), outline).T
-        # The area of a polygon that is counterclockwise.
+        # The area of a counterclockwise polygon.
         shared[n] = float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
     return shared
 
 
 def _outline(box: Array) -> Array:
-    """Return the four corners of a box of seven numbers from above, counterclockwise: an array of [4, 2]."""
+    """Return the four corners of a seven-number box in x and y, counterclockwise: an array of [4, 2]."""
     x, y, _, dx, dy, _, angle = (float(v) for v in box)
     corners = np.array([[-dx, -dy], [dx, -dy], [dx, dy], [-dx, dy]]) / 2
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
@@ -507,12 +507,12 @@ def _outline(box: Array) -> Array:
 
 
 def _clipped(polygon: Array, by: Array) -> Array:
-    """Return what of a convex *polygon* lies in the convex one *by*, both counterclockwise: an array of [corners, 2]."""
+    """Return the intersection of a convex *polygon* with the convex polygon *by*, both counterclockwise: an array of [corners, 2]."""
     for first, second in zip(by, np.roll(by, -1, 0), strict=True):
         if not len(polygon):
             break
         (along_x, along_y), away = second - first, polygon - first
-        side = along_x * away[:, 1] - along_y * away[:, 0]  # 0 and more is inside
+        side = along_x * away[:, 1] - along_y * away[:, 0]  # >= 0 is inside
         corners = []
         for n, (here, before) in enumerate(zip(side, np.roll(side, 1), strict=True)):
             if (here >= 0) != (before >= 0):
