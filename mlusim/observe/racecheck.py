@@ -24,7 +24,7 @@ from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.races.blame import Blame, Court, Handing, Ran, Withheld
 from mlusim.observe.races.clocks import Clocks, Segment
 from mlusim.observe.races.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, spelled, wait_for
-from mlusim.observe.races.sharing import ATOMIC, READ, WORD, WRITE, Conflict, Party, Sharing, in_order
+from mlusim.observe.races.sharing import ATOMIC, READ, WORD, WRITE, Conflict, Party, Sharing, in_order, meets
 
 if TYPE_CHECKING:
     from mlusim.machine.cluster import Sync
@@ -77,13 +77,16 @@ class RaceCheck(Checker):
 
     @staticmethod
     def _in_order(screen: ObservedScreen) -> bool:
+        meeting = [table for _, table in screen.shared() if meets(table)]
+        if not meeting:
+            return True
         clocks = Clocks()
         for tasks in screen.met:
             if tasks:
                 clocks.meet(tasks)
             else:
                 clocks.begin()
-        return all(in_order(table, clocks) for _, table in screen.shared())
+        return all(in_order(table, clocks) for table in meeting)
 
     def screened(self, screen: ObservedScreen) -> None:
         """Judge the possibly unordered accesses that C has recorded, and drop the state of the launch."""

@@ -157,15 +157,15 @@ class Notes:
         """Let the C of *twin* write the record; its sums are reads and writes."""
         twin.c.records, twin.c.sums = self._table.ctypes.data, self._sums.at
 
-    def looked_at(self, _core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool]:
-        """Return where the pages of *allocation* are kept, 0 where they are not, its number, and False."""
+    def looked_at(self, _core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool, bool]:
+        """Return where the pages of *allocation* are kept, 0 where they are not, its number, and twice False."""
         if allocation.space is not GDRAM:
-            return 0, 0, False
+            return 0, 0, False, False
         key = self._memory.keys.get(allocation)
         if key is None:
             raise Suspicion
         pages = self._memory.kept.get(allocation)
-        return (0 if pages is None else pages.at), key, False
+        return (0 if pages is None else pages.at), key, False, False
 
     def row(self, _core: "NativeCore", row: "Intrinsic", arguments: Sequence[Any], *, native: bool) -> None:
         """Python is going to execute *row*."""

@@ -55,6 +55,7 @@ from mlusim.machine.native.text.screen import (
     MOST_NOTED,
     MOST_PIECES,
     NONE_HAS,
+    READ_FIRST,
     SHARED,
     STORES,
     STORES_CONST,
@@ -65,8 +66,10 @@ from mlusim.machine.native.text.screen import (
     Suspicion,
 )
 from mlusim.machine.observed import (
+    CHANGES,
     READS,
     SCALAR_ACCESSES,
+    WRITES,
     ChangedValue,
     ChangedVector,
     CountedEscape,
@@ -116,7 +119,7 @@ class Looks(Protocol):
 
     def begin(self, core: "NativeCore") -> None: ...
     def again(self, core: "NativeCore") -> None: ...
-    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool]: ...
+    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool, bool]: ...
     def row(self, core: "NativeCore", row: Intrinsic, arguments: Sequence[Any], *, native: bool) -> None: ...
     def executed(self, core: "NativeCore", row: Intrinsic) -> None: ...
     def allows(self, arguments: Sequence[Any]) -> bool: ...
@@ -586,6 +589,12 @@ class Screen(Observer):
 
     name = "screen"
     knows_declarations = True
+    read: Collection[Allocation] = ()
+    """What the kernel takes as const: the bytes from before are not kept, so that a store ends the run."""
+    only_written: Collection[Allocation] = ()
+    """Memories that no task has read: the bytes from before are not kept, unless ``keep`` is called."""
+    keep: Callable[[Allocation], None]
+    read_late = False  # whether it ended because a task read a memory behind a store there
 
     def __init__(
         self, looks: int, watch: Callable[["Screen", "NativeCore"], Any], *, whole: bool = False
@@ -602,8 +611,6 @@ class Screen(Observer):
         self.hopeless = False  # whether the kernel calls what no screen knows
         self.parts = KeptParts()  # of on-chip arrays, where that is looked for
         self.part_record = PartRecord(self.parts)
-        # What the kernel takes as const: the bytes from before are not kept, so that a store ends the run.
-        self.read: Collection[Allocation] = ()
         self.ends: Callable[[NativeCore, Fault], None] | None = (
             None  # hears a fault, while nothing has changed
         )
@@ -678,8 +685,8 @@ class Screen(Observer):
                 del self._own[core][allocation]
         self.part_record.again(core)
 
-    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool]:
-        """Return the address of the flags of *allocation*, 0 where each byte has a value, its key, and whether it is only read."""
+    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool, bool]:
+        """Return the address of the flags of *allocation*, 0 where each byte has a value, its key, and whether it is only read, or so far only written."""
         key = self._keys.setdefault(allocation, len(self._keys))
         self.part_record.looked_at(core, allocation, core.number_of(allocation))
         if allocation.space is GDRAM:
@@ -696,7 +703,8 @@ class Screen(Observer):
                 rows = self._stores["lack"][: int(self._stores["lacking"])]
                 ended = (rows["low"] < flags.at + allocation.nbytes) & (rows["high"] > flags.at)
                 rows["low"][ended] = rows["high"][ended] = 0
-        return (0 if flags is None else flags.at), key, allocation in self.read
+        at = 0 if flags is None else flags.at
+        return at, key, allocation in self.read, allocation in self.only_written
 
     def row(self, core: "NativeCore", row: Intrinsic, arguments: Sequence[Any], *, native: bool) -> None:
         """Python is going to execute *row*, which has no C, or is *native* and has none for these *arguments*."""
@@ -748,7 +756,19 @@ class Screen(Observer):
                 self._log.keep(core, row, pipe, kind, access, self._keys[access.allocation])
             self._share(core, kind, access)
 
+    def _read_first(self, allocation: Allocation) -> None:
+        """Let the bytes of *allocation* be kept, of which some are read.  Raises `Suspicion` if some have been stored: the launch begins again."""
+        if allocation not in self.only_written:
+            return  # by another core
+        rows = self._accesses[1 : 1 + int(self._accesses[0, 0])]
+        if (rows[:, KEY] == self._keys[allocation]).any():
+            self.read_late = True
+            raise Suspicion
+        self.keep(allocation)
+
     def _share(self, core: "NativeCore", kind: int, access: Access) -> None:
+        if kind != WRITES:
+            self._read_first(access.allocation)
         if kind != READS and access.allocation in self.read:
             raise Suspicion
         if kind != READS and access.allocation in self.flags and access.allocation.space is GDRAM:
@@ -780,6 +800,11 @@ class Screen(Observer):
             return
         if why == Screened.PARTS:
             self.part_record.read(core)
+            return
+        if why == READ_FIRST:
+            view = core.views[core.c.argv[0].bits]
+            assert view is not None
+            self._read_first(view.allocation)
             return
         if why in (ESCAPED, MIXED_ESCAPED):
             at = EscapedAt(Site(*core.site()), why == MIXED_ESCAPED)
@@ -1062,13 +1087,16 @@ class Screen(Observer):
         return self._shared
 
     def shared(self) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
-        """Yield each memory and the accesses to it in their order: rows of low, high, kind, segment."""
+        """Yield each memory of which it counts who came first, and the accesses to it in their order: rows of low, high, kind, segment.
+
+        Reads alone need no order, and neither do atomics.
+        """
         table = self._accesses[1 : 1 + int(self._accesses[0, 0])]
-        keys, memories = table[:, KEY], tuple(self._keys)
-        for key in np.flatnonzero(
-            np.bincount(keys)
-        ).tolist():  # they are small numbers, which need no sorting
-            yield memories[key], table[keys == key, :KEY]
+        keys, memories, kinds = table[:, KEY], tuple(self._keys), len((READS, CHANGES, WRITES))
+        many = np.bincount(kinds * keys + table[:, KIND], minlength=kinds * len(memories)).reshape(-1, kinds)
+        met = many.astype(np.bool_)
+        for key in np.flatnonzero(met[:, WRITES] | (met[:, READS] & met[:, CHANGES])).tolist():
+            yield memories[key], table[:, :KEY] if many[key].sum() == len(table) else table[keys == key, :KEY]
 
 
 def _ran(core: Core) -> TaskRan:

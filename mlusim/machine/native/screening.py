@@ -36,7 +36,7 @@ from mlusim.machine.native.text.screen import (
     Suspicion,
 )
 from mlusim.machine.observed import CHANGES, READS, WRITES, HeardEnough, Screened
-from mlusim.memory.allocation import POISON, Allocation
+from mlusim.memory.allocation import POISON, Allocation, Bytes
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
@@ -54,6 +54,7 @@ LONG = 20_000  # instructions and scalar accesses of earlier launches of the ker
 VECTORS = 1 << 13  # bytes of vectors, which take those who watch as long as one more instruction
 TASK = 20  # instructions that take those who watch as long as a task's beginning and end
 TRIED = 1 << 10  # bytes, from which on a launch of a new kernel is tried in Python: how long is it?
+WORTH_WAITING = 1 << 14  # bytes of memory, from which on they are kept when a task reads some of them
 _long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels of which a launch was long
 _watched: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
 """By kernel, how long its launches were that Python watched, as `LONG` counts."""
@@ -61,6 +62,7 @@ _short: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
 """By kernel that was tried and is short, the bytes that it was given: no launch with fewer is tried again."""
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures on which no screen can run it."""
+late_readers: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels that read what they have written off chip
 _failing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures for which its code for checkers does not compile."""
 
@@ -137,6 +139,12 @@ class Screening:
         for observer in self.told:
             observer.launch_begin(session)
         cleared = self._cleared(session_of, session, screen)
+        if screen.read_late and self._before is not None:
+            late_readers.add(self.request.kernel.native)
+            self._before.end()
+            self._before = None
+            session, screen = screened(loaded.again(), whole=False)
+            cleared = self._cleared(session_of, session, screen)
         if not cleared and screen.clashed:
             self.beside = None  # a thread knows what its own tasks do alone
             session, screen = screened(loaded.again(), whole=True)
@@ -193,17 +201,20 @@ class Screening:
         left_out = self.looks & Screened.RACE and not any(checker.every_read for checker in self.checkers)
         screen.read = threads.only_read(self.request) if left_out else ()
         if self._before is None:
-            self._before = _Before(self.request, screen.read)
+            later = bool(left_out) and self.beside is None and self.request.kernel.native not in late_readers
+            self._before = _Before(self.request, screen.read, later=later)
+        screen.only_written, screen.keep = self._before.only_written, self._before.keep
         return self._before
 
     def _told(
         self, session: "Session", screen: Screen, hear: "Callable[[Observer | None], bool]"
     ) -> list[Observer]:
         """Tell the checkers that find nothing that *screen* does not know, once those who *hear* of some tasks again have; return them."""
-        if not screen.whole and not self._in_order(screen):
+        ordered = {checker: checker.screen_end(screen) for checker in self._of_order}
+        if not screen.whole and not self._goes_on(screen, ordered=all(ordered.values())):
             return []
         candidates = [checker for checker in self.checkers if not checker.screens & screen.doubted]
-        heard = [checker for checker in candidates if checker.screen_end(screen)]
+        heard = [checker for checker in candidates if ordered.get(checker) or checker.screen_end(screen)]
         heard = [checker for checker in heard if hear(checker.hears_again(screen))]
         for checker in heard:
             checker.launch_begin(session)
@@ -212,8 +223,14 @@ class Screening:
 
     def _in_order(self, screen: Screen) -> bool:
         """Return whether all is in order so far; otherwise the launch is made again, and every access is kept, if that tells which are not."""
-        looking = (checker for checker in self.checkers if checker.screens & Screened.RACE)
-        ordered = all(checker.screen_end(screen) for checker in looking)
+        return self._goes_on(screen, ordered=all(checker.screen_end(screen) for checker in self._of_order))
+
+    @property
+    def _of_order(self) -> list[Observer]:
+        return [checker for checker in self.checkers if checker.screens & Screened.RACE]
+
+    @staticmethod
+    def _goes_on(screen: Screen, *, ordered: bool) -> bool:
         screen.clashed |= not ordered and screen.tells
         return ordered or not screen.tells
 
@@ -257,14 +274,30 @@ def _hears(
 
 
 class _Before:
-    """The memory that *request* may change, without what is only *read*, as it was before; of bytes that are poison, as the device has made them, nothing is kept."""
+    """The memory that *request* may change, without what is only *read*, as it was before; of bytes that are poison, as the device has made them, nothing is kept.
 
-    def __init__(self, request: "Request", read: Collection[Allocation] = ()) -> None:
-        changing = [a for a in request.allocations if a.writable and a not in read]
-        self._kept = {a: None if threads.is_fresh(a) else threads.room_for(a.nbytes) for a in changing}
-        for allocation, room in self._kept.items():
-            if room is not None:
-                room[:] = allocation.raw
+    Nor, with *later*, of what is large and ``only_written``, until a task reads it: if the launch is made again, the same bytes are written
+    again, and the old ones are not read.
+    """
+
+    def __init__(self, request: "Request", read: Collection[Allocation] = (), *, later: bool = False) -> None:
+        self._kept: dict[Allocation, Bytes | None] = {}
+        self.only_written: set[Allocation] = set()
+        for allocation in request.allocations:
+            if not allocation.writable or allocation in read:
+                continue
+            if threads.is_fresh(allocation):
+                self._kept[allocation] = None
+            elif later and allocation.nbytes >= WORTH_WAITING:
+                self.only_written.add(allocation)
+            else:
+                self.keep(allocation)
+
+    def keep(self, allocation: Allocation) -> None:
+        """Keep the bytes of *allocation*, to which nothing has been stored yet."""
+        self.only_written.discard(allocation)
+        self._kept[allocation] = room = threads.room_for(allocation.nbytes)
+        room[:] = allocation.raw
 
     def restore(self) -> None:
         """Give the memory what it held before."""
@@ -272,6 +305,8 @@ class _Before:
             self._restore(allocation, 0, allocation.nbytes)
 
     def _restore(self, allocation: Allocation, low: int, high: int) -> None:
+        if allocation in self.only_written:
+            return
         room = self._kept[allocation]
         allocation.raw[low:high] = POISON if room is None else room[low:high]
 
@@ -279,7 +314,7 @@ class _Before:
     def again(self, spans: Iterable[tuple[Allocation, int, int]] | None) -> Iterator[None]:
         """Give the bytes of *spans*, or all without any, what they held before while the block runs, and behind it what they hold now."""
         if spans is None:
-            spans = [(allocation, 0, allocation.nbytes) for allocation in self._kept]
+            spans = [(a, 0, a.nbytes) for a in (*self._kept, *self.only_written)]
         held = [(a, low, a.raw[low:high].copy()) for a, low, high in spans]
         for allocation, low, room in held:
             self._restore(allocation, low, low + len(room))

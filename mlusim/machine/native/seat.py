@@ -24,6 +24,7 @@ from mlusim.machine.native.text.screen import (
     SPAN_BYTES,
     SPAN_HEAD,
     SPAN_LISTS,
+    SPAN_RECENT,
     SPAN_TYPES,
     SPAN_WORDS,
     WINDOW,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 ALLOCATIONS = 1 << 16  # that a pointer can name
 NO_STORE = 0xFFFFFFFF << 32  # the last store, in the upper half of a word: -1
+NO_READ = 0xFFFFFFFF  # the last read, in the lower half
 WORDS = 8  # of each: bytes, size, address, space and whether writable, what was read; three that a screen has (`layout.Alloc`)
 READ = 4  # the place of the bytes that copies read
 WINDOW_HEAD = len(WINDOW.names or ()) - 2  # words in front of what is noted
@@ -207,10 +209,11 @@ class Seat:
         words[at], words[at + 1] = raw, allocation.nbytes
         words[at + 2], words[at + 3] = allocation.address, flags
 
-    def look_at(self, number: int, flags: int, key: int, only_read: bool) -> None:
-        """Write down where a screen finds what it knows of allocation *number*: the address of its flags, its key, whether it is *only_read*."""
+    def look_at(self, number: int, flags: int, key: int, only_read: bool, only_written: bool) -> None:
+        """Write down where a screen finds what it knows of allocation *number*: the address of its flags, its key, whether it is *only_read*, or *only_written*."""
         at = WORDS * number
-        self.words[at + FLAGS], self.words[at + KEY], self.words[at + LAST] = flags, key, NO_STORE * only_read
+        self.words[at + FLAGS], self.words[at + KEY] = flags, key
+        self.words[at + LAST] = NO_STORE * only_read | NO_READ * only_written
 
     def describes_nothing(self, number: int) -> None:
         """Let allocation *number* have no bytes; what else is known of it stays."""
@@ -308,7 +311,7 @@ class Seat:
     @property
     def typed(self) -> "np.ndarray[Any, Any]":
         """The types that vectors last wrote in NRAM, which C keeps."""
-        return self._spans[8 * SPAN_TYPES :].view(TYPED)
+        return self._spans[8 * SPAN_TYPES : 8 * SPAN_RECENT].view(TYPED)
 
     def parts_now(self) -> "tuple[bool, list[np.ndarray[Any, Any]]]":
         """Return whether there was room for all, and copies of the tables that are in the room for parts."""

@@ -264,17 +264,17 @@ def in_turn(numbers: Ints) -> list[int]:
     return ordered
 
 
+def meets(table: Ints) -> bool:
+    """Return whether accesses to one memory overlap; a row begins with (low, high)."""
+    by = np.argsort(table[:, 0], kind="stable")
+    return bool((table[by[1:], 0] < np.maximum.accumulate(table[by, 1])[:-1]).any())
+
+
 def in_order(table: Ints, clocks: Clocks) -> bool:
     """Return whether all accesses to one memory are ordered; a row is (low, high, kind, segment), in the order of the run."""
-    kinds = table[:, 2]
-    if (kinds == READ).all() or (kinds == ATOMIC).all():
-        return True
-    by = np.argsort(table[:, 0], kind="stable")
-    if (table[by[1:], 0] >= np.maximum.accumulate(table[by, 1])[:-1]).all():
-        return True  # no two of them overlap
     held = np.zeros((len(table), COLUMNS), np.int64)
     held[:, LOW], held[:, SIZE] = table[:, 0], table[:, 1] - table[:, 0]
-    held[:, KIND], held[:, SEGMENT], held[:, TIME] = kinds, table[:, 3], np.arange(len(table))
+    held[:, KIND], held[:, SEGMENT], held[:, TIME] = table[:, 2], table[:, 3], np.arange(len(table))
     tasks = np.array([segment.task for segment in clocks.segments], np.int64)[held[:, SEGMENT]]
     if (tasks == tasks[0]).all():
         return True

@@ -416,22 +416,32 @@ void orders_(Core *m, int space, int word) {
 void share_(Core *m, At p, int64_t n, int kind, int site) {
   const int only_read = p.a->last_write < 0; /* by the type of the kernel's parameter */
   if (kind == READS_ && ((only_read && !SCREEN_(m)->stores->shared) || !p.a->writable)) return;
+  if (kind != WRITES_ && UNLIKELY(p.a->last_read < 0)) { /* so far it was only written */
+    p.a->last_read = 0; m->argv[0] = a_integer(PLACE_(m, p), -1); m->site = site;
+    up_(m, UP_SUSPECT, READ_FIRST, 0);
+  }
   if (kind != READS_ && UNLIKELY(only_read)) { m->site = site; up_(m, UP_SUSPECT, STORES_CONST, 0); }
   if (kind != READS_ && UNLIKELY(p.a->flags != 0) && p.a->space == GDRAM) stored_(m, p.a->key, p.o + n, site);
   if (UNLIKELY(SCREEN_(m)->stores->shared != 0)) keeps_shared_(m, p, n, kind, site);
   int64_t *table = (int64_t *)m->records;
   int32_t *last = kind == WRITES_ ? &p.a->last_write : &p.a->last_read;
   const int64_t low = p.o, high = p.o + n;
-  if (*last) {
+#define LIKE_(row) ((row)[R_KEY] == p.a->key && (row)[R_KIND] == kind && (row)[R_SEGMENT] == m->segment)
+  if (*last && *last <= table[0]) { /* where Python has made room it may be another row, or none */
     int64_t *row = table + R_COLUMNS * (int64_t)*last;
-    if (row[R_KEY] == p.a->key && row[R_KIND] == kind && row[R_SEGMENT] == m->segment && low <= row[R_HIGH] && row[R_LOW] <= high) {
+    if (LIKE_(row) && low <= row[R_HIGH] && row[R_LOW] <= high) {
       if (low < row[R_LOW]) row[R_LOW] = low;
       if (high > row[R_HIGH]) row[R_HIGH] = high;
       return;
     }
   }
+  int32_t *recent = &SCREEN_(m)->recent[(uint32_t)(low >> 6 ^ low >> 15 ^ p.a->key << 4 ^ kind) & (MOST_RECENT - 1)];
+  if (*recent && *recent <= table[0]) {
+    const int64_t *row = table + R_COLUMNS * (int64_t)*recent;
+    if (LIKE_(row) && row[R_LOW] <= low && high <= row[R_HIGH]) return;
+  }
   if (table[0] == table[1]) { m->site = site; up_(m, UP_SUSPECT, 0, 0); } /* Python makes room */
-  *last = (int32_t)++table[0];
+  *recent = *last = (int32_t)++table[0];
   int64_t *row = table + R_COLUMNS * (int64_t)*last;
   row[R_LOW] = low; row[R_HIGH] = high; row[R_KIND] = kind; row[R_SEGMENT] = m->segment; row[R_KEY] = p.a->key;
 }

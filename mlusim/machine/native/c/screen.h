@@ -56,7 +56,7 @@ typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, s
 typedef struct Window_ { int64_t many, events, met, shared, unclear, kept, again; Noted_ noted[MOST_NOTED], last[MOST_COMPARED]; } Window_;
 typedef struct Again_ { int64_t change, site, times; } Again_; /* a test of values that has failed, and how often it has since */
 typedef struct Typed_ { uint64_t address; int32_t dtype, site; uint8_t sample[SAMPLE]; } Typed_; /* of what type vectors wrote last (`engine.values.Types`) */
-typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; Typed_ typed[MOST_TYPED]; } Screen_; /* *row* is at work */
+typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; Typed_ typed[MOST_TYPED]; int32_t recent[MOST_RECENT]; } Screen_; /* *row* is at work */
 #define SCREEN_(m) ((Screen_ *)(m)->screen)
 #define WINDOW(m) UNLIKELY(SCREEN_(m)->window != 0)
 #define PLACE_(m, p) ((int64_t)((p).a - (Alloc *)(m)->allocs))

@@ -43,9 +43,12 @@ ALONE = MISPLACED - (1 << 12)  # a barrier of the cluster in a Block task, by it
 MOST_AGAIN = 16  # tests of values whose further failures C counts by itself; a power of two
 SPAN_HEAD = SPAN_WORDS + 3
 SPAN_TYPES = SPAN_HEAD + 3 * MOST_AGAIN
-SPAN_BYTES = 8 * (SPAN_TYPES + 4 * values.MOST_TYPED)
+SPAN_RECENT = SPAN_TYPES + 4 * values.MOST_TYPED
+MOST_RECENT = 512  # a power of two
+SPAN_BYTES = 8 * SPAN_RECENT + 4 * MOST_RECENT
 """The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, two addresses; then
-tests of values that have failed, with the place and how often they have since; and the types that vectors wrote."""
+tests of values that have failed, with the place and how often they have since; the types that vectors wrote; and where accesses to shared memory are
+noted, by their first byte."""
 
 MOST_NOTED = 2048  # operands of what a core does between two waits for all
 NOTED = np.dtype(
@@ -72,6 +75,7 @@ ESCAPED, MIXED_ESCAPED = (
     2048,
     4096,
 )  # bytes without a value are stored to GDRAM; the same of what lanes were mixed into
+READ_FIRST = 8192  # memory is read of which it is not kept what it held before the launch
 
 MOST_STORED = 1024  # places that store to tensors of which some bytes have no value; a power of two
 WENT = np.dtype([("end", "i8"), ("number", "i8"), ("row", "i4"), ("segment", "i4")])
@@ -146,8 +150,8 @@ CONSTANTS = (
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_COMPARED": MOST_COMPARED, "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
-        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "ESCAPED": ESCAPED, "MIXED_ESCAPED": MIXED_ESCAPED, "ESCAPES_": ESCAPES, "MIXED_ESCAPES_": MIXED_ESCAPES,
-        "MOST_LACKING": MOST_LACKING, "MOST_SOURCES": MOST_SOURCES, "HOPS_": HOPS, "MOST_ASKED": MOST_ASKED, "MISPLACED_": MISPLACED, "ALONE_": ALONE, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "SAMPLE": values.SAMPLE,
+        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "ESCAPED": ESCAPED, "MIXED_ESCAPED": MIXED_ESCAPED, "READ_FIRST": READ_FIRST, "ESCAPES_": ESCAPES, "MIXED_ESCAPES_": MIXED_ESCAPES,
+        "MOST_LACKING": MOST_LACKING, "MOST_SOURCES": MOST_SOURCES, "HOPS_": HOPS, "MOST_ASKED": MOST_ASKED, "MISPLACED_": MISPLACED, "ALONE_": ALONE, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "MOST_RECENT": MOST_RECENT, "SAMPLE": values.SAMPLE,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
         "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE, "TYPE_BYTES": TYPE_BYTES,
         "HOW_WORD": HOW_WORD, "HOW_PENDING": HOW_PENDING, "HOW_UNCLEAR": HOW_UNCLEAR,
