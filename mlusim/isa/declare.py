@@ -32,7 +32,7 @@ from types import FunctionType, MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import (
@@ -360,8 +360,8 @@ class Offsets:
 
 
 @frozen
-class Intrinsic(Presented):
-    """One row of the instruction set.
+class Columns:
+    """The columns that a row takes unchanged from its declaration.
 
     ``overload`` names a longer row and its additional operand: a call with that operand belongs to that row.
     ``native`` is the body in C, as text or as a template with its mode (`machine.native.text.templates`); a
@@ -369,35 +369,44 @@ class Intrinsic(Presented):
     """
 
     spelling: str
+    rules: tuple[OperandRule, ...] = ()
+    pipe: Pipe = Pipe.VECTOR
+    flow: Flow = Flow.LANEWISE
+    since: int = 0  # a ``__BANG_ARCH__``, as in *not_on*
+    not_on: tuple[int, ...] = ()
+    memory_core: bool = False
+    atomic: bool = False
+    control: bool = False
+    form: str = "dense"  # "strided": the operands in *strides* always have strides
+    certainty: str = "C"  # C certain, D derived, I inferred, U unknown with a default chosen
+    source: str = ""
+    approximation: Approximation | None = None
+    overload: tuple[str, str] | None = None
+    elements: tuple[DType, ...] = ()  # for a row without operands
+    offsets: Offsets | None = None  # for a row with an operand whose address depends on data
+    native: Any = ""
+    passes: Passes = Passes.ONE  # the cost of a line on the vector unit
+
+
+_AS_GIVEN = tuple(column.name for column in fields(Columns))
+
+
+@frozen(kw_only=True)
+class Intrinsic(Columns, Presented):
+    """One row of the instruction set."""
+
     parameters: tuple[Parameter, ...]
     operands: Mapping[str, Operand]
     body: Callable[..., Any]
     _doc: str
-    pipe: Pipe
-    flow: Flow
     cost: Cost | None
-    rules: tuple[OperandRule, ...]
     same: tuple[str, ...]
     overlap: Mapping[str, str]
     void: Mapping[str, str]
     call: CallStyle
-    since: int
-    not_on: tuple[int, ...]
     returns: str
     result: str
-    memory_core: bool
-    atomic: bool
-    control: bool
-    form: str
-    certainty: str
-    source: str
-    aligned: tuple[str, ...] = ()
-    approximation: Approximation | None = None
-    overload: tuple[str, str] | None = None
-    elements: tuple[DType, ...] = ()
-    offsets: Offsets | None = None
-    native: Any = ""
-    passes: Passes = Passes.ONE
+    aligned: tuple[str, ...]
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -477,7 +486,7 @@ class Intrinsic(Presented):
 
 
 @frozen
-class RowDeclaration:
+class RowDeclaration(Columns):
     """The columns of a row as its file declares them; called with the body, it returns the `Intrinsic`.
 
     *writes*, *reads* and *updates* give each operand's extent in elements. The sources in *in_place* (True:
@@ -487,7 +496,6 @@ class RowDeclaration:
     a fault.
     """
 
-    spelling: str
     writes: Mapping[str, str] | None = None
     reads: Mapping[str, str] | None = None
     updates: Mapping[str, str] | None = None
@@ -506,28 +514,11 @@ class RowDeclaration:
     strides: Mapping[str, tuple[tuple[str, str], ...]] | None = None
     # Untyped pointers, with the scalar or the dtype name that decides their type.
     void: Mapping[str, str] | None = None
-    rules: tuple[OperandRule, ...] = ()
-    pipe: Pipe = Pipe.VECTOR
-    flow: Flow = Flow.LANEWISE
     cost: Cost | None = None
-    since: int = 0  # a ``__BANG_ARCH__``, as in *not_on*
-    not_on: tuple[int, ...] = ()
-    memory_core: bool = False
-    atomic: bool = False
-    control: bool = False
-    form: str = "dense"  # "strided": the operands in *strides* always have strides
-    certainty: str = "C"  # C certain, D derived, I inferred, U unknown with a default chosen
-    source: str = ""
     # Operands that MLU2xx requires at 64-byte addresses, in multiples of 128 bytes.
     aligned: tuple[str, ...] | bool = True
-    approximation: Approximation | None = None
-    overload: tuple[str, str] | None = None
     # C types that cannot be derived from the annotation of a parameter.
     c: Mapping[str, str | tuple[str, ...]] | None = None
-    elements: tuple[DType, ...] = ()  # for a row without operands
-    offsets: Offsets | None = None  # for a row with an operand whose address depends on data
-    native: Any = ""
-    passes: Passes = Passes.ONE  # the cost of a line on the vector unit
 
     def __call__(self, body: Callable[..., Any]) -> Intrinsic:
         """Return the row whose effect is *body*."""
@@ -569,12 +560,6 @@ class RowDeclaration:
             )
         return operands
 
-
-# The columns that are copied unchanged from the declaration.
-_AS_GIVEN = (
-    "spelling", "pipe", "flow", "rules", "since", "not_on", "memory_core", "atomic", "control", "form", "certainty", "source",
-    "approximation", "overload", "elements", "offsets", "native", "passes",
-)  # fmt: skip
 
 intrinsic = RowDeclaration  # name for files of rows: ``@intrinsic("__bang_add", ...)``
 

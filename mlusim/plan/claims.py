@@ -38,11 +38,6 @@ from mlusim.plan.solver import (
 )
 
 
-def constraints_of(value: Iterable[Constraint]) -> tuple[Constraint, ...]:
-    """Return the constraints that an author lists, as a plan holds them."""
-    return tuple(value)
-
-
 @frozen
 class ScaleLimit:
     """A stated scale limit: shapes are legal where all *limits* hold, over one variable or two.
@@ -51,7 +46,7 @@ class ScaleLimit:
     """
 
     name: str
-    limits: tuple[Constraint, ...] = field(converter=constraints_of)
+    limits: tuple[Constraint, ...] = field(converter=tuple[Constraint, ...])
     over: tuple[str, ...]
     source: str = ""
 

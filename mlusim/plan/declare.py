@@ -9,19 +9,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attrs import field, frozen
+from attrs.converters import optional
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
 from mlusim.formula import expr
 from mlusim.plan.formulas import unit
-
-
-def _size(value: Any) -> expr.Expr:
-    return expr.as_expr(value)
-
-
-def _optional(value: Any) -> expr.Expr | None:
-    return None if value is None else expr.as_expr(value)
 
 
 def _in_bytes(value: Any) -> expr.Expr:
@@ -50,13 +43,13 @@ class Region:
     """
 
     name: str = field()
-    size: expr.Expr = field(converter=_size)
+    size: expr.Expr = field(converter=expr.as_expr)
     dtype: DType | expr.ElementType
     meaning: str = ""
     align: expr.Expr = field(default=expr.nbytes(1), converter=_in_bytes, kw_only=True)
-    at: expr.Expr | None = field(default=None, converter=_optional, kw_only=True)
+    at: expr.Expr | None = field(default=None, converter=optional(expr.as_expr), kw_only=True)
     reuses: tuple[str, ...] = field(default=(), converter=_names, kw_only=True)
-    touches: expr.Expr | None = field(default=None, converter=_optional, kw_only=True)
+    touches: expr.Expr | None = field(default=None, converter=optional(expr.as_expr), kw_only=True)
 
     @name.validator
     def _is_a_name(self, _: object, value: str) -> None:
@@ -73,16 +66,12 @@ class Region:
         return self.in_bytes(self.size)
 
 
-def _regions(value: Iterable[Region]) -> tuple[Region, ...]:
-    return tuple(value)
-
-
 @frozen
 class Stage:
     """Regions that live at the same time.  *keeps* names regions of earlier stages that stay alive."""
 
     name: str
-    regions: tuple[Region, ...] = field(converter=_regions)
+    regions: tuple[Region, ...] = field(converter=tuple[Region, ...])
     keeps: tuple[str, ...] = field(default=(), converter=_names)
 
 

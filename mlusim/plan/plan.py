@@ -16,7 +16,7 @@ from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var
 from mlusim.formula.render import Compiled, compile_exprs
 from mlusim.memory.regions import PlacedPlan
 from mlusim.plan.check import PlanFinding, check_places
-from mlusim.plan.claims import Claim, Comparison, compare, constraints_of
+from mlusim.plan.claims import Claim, Comparison, compare
 from mlusim.plan.declare import RegionBounds, Stage, StagePlaces, place_stages
 from mlusim.plan.formulas import total
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
@@ -163,18 +163,6 @@ def _variables(exprs: Iterable[Expr | None]) -> dict[str, Var]:
     return {e.name: e for e in leaves if isinstance(e, Var)}
 
 
-def _stages(value: Iterable[Stage]) -> tuple[Stage, ...]:
-    return tuple(value)
-
-
-def _claims(value: Iterable[Claim]) -> tuple[Claim, ...]:
-    return tuple(value)
-
-
-def _plans(value: "Iterable[Plan]") -> "tuple[Plan, ...]":
-    return tuple(value)
-
-
 @frozen(slots=False)
 class Plan(Presented):
     """The regions of a kernel in stages, and everything that can be asked about them.
@@ -188,13 +176,13 @@ class Plan(Presented):
     """
 
     name: str
-    stages: tuple[Stage, ...] = field(converter=_stages)
+    stages: tuple[Stage, ...] = field(converter=tuple[Stage, ...])
     capacity: Expr = field(default=NRAM, kw_only=True)
-    requires: tuple[Constraint, ...] = field(default=(), converter=constraints_of, kw_only=True)
-    claims: tuple[Claim, ...] = field(default=(), converter=_claims, kw_only=True)
+    requires: tuple[Constraint, ...] = field(default=(), converter=tuple[Constraint, ...], kw_only=True)
+    claims: tuple[Claim, ...] = field(default=(), converter=tuple[Claim, ...], kw_only=True)
     example: Mapping[str, int] = field(factory=dict, kw_only=True)
     grow: Grow | None = field(default=None, kw_only=True)
-    drawings: "tuple[Plan, ...]" = field(default=(), converter=_plans, kw_only=True)
+    drawings: "tuple[Plan, ...]" = field(default=(), converter=tuple["Plan", ...], kw_only=True)
     notes: str = field(default="", kw_only=True)
 
     def __attrs_post_init__(self) -> None:

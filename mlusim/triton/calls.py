@@ -81,14 +81,6 @@ class TritonKernelCall(KernelCall):
         return module
 
 
-def _texts(items: Mapping[str, str]) -> Mapping[str, str]:
-    return FrozenMap(items)
-
-
-def _numbers(items: Mapping[str, int]) -> Mapping[str, int]:
-    return FrozenMap(items)
-
-
 @frozen
 class TritonKernel:
     """A function of a Python file, with what is the same for its calls: constants, the grid, options; another process can have it.
@@ -99,9 +91,9 @@ class TritonKernel:
 
     path: str
     name: str | None
-    constants: Mapping[str, str] = field(converter=_texts)
+    constants: Mapping[str, str] = field(converter=FrozenMap[str])
     grid: str = "1"
-    options: Mapping[str, int] = field(factory=dict, converter=_numbers)
+    options: Mapping[str, int] = field(factory=dict, converter=FrozenMap[int])
 
     @property
     def function(self) -> Any:

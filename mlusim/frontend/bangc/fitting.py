@@ -86,7 +86,7 @@ def other_elements(have: DType, to: t.Type) -> DType | None:
     """Return the element type that a pointer to *to* requires if *have* does not fit, else None; bytes and void take all types."""
     if not isinstance(to, t.Arithmetic) or to.size == 1 or to == t.DOUBLE:
         return None
-    wanted = t.DTYPE_OF[next(s for s in t.SCALARS if (s.kind, s.size) == (to.kind, to.size))]
+    wanted = t.DTYPE_OF[next(s for s in t.SCALARS if t.alike(s, to))]
     raw = have.size == _BITS_OF_BFLOAT16 and to.name == t.BFLOAT16.name and have.kind != "float"
     fits = raw or (have.size == to.size and (have.kind == "float") == (to.kind == "float"))
     return None if fits else wanted

@@ -275,6 +275,13 @@ def derives(kind: "Type", base: "Type") -> bool:
     return both and kind is not base and kind.part(base) is not None  # type: ignore[union-attr, arg-type]
 
 
+def alike(kind: "Type", other: "Type") -> bool:
+    """Return whether values of both are the same bytes: the types are equal, or numbers of one kind and size."""
+    if isinstance(kind, Arithmetic) and isinstance(other, Arithmetic):
+        return (kind.kind, kind.size) == (other.kind, other.size)
+    return kind == other
+
+
 def element_of(kind: "Type") -> "Type":
     """Return the innermost element type of an array; other types unchanged."""
     while isinstance(kind, Array):
@@ -333,11 +340,7 @@ def pointed_dtype(kind: "Type") -> DType | None:
 @functools.lru_cache(maxsize=256)
 def memory_dtype(kind: Arithmetic) -> DType:
     """Return the element type of memory with numbers of type *kind*."""
-    plain = next(
-        s
-        for s in SCALARS
-        if (s.kind, s.size) == (kind.kind, kind.size) and element_name(s) == element_name(kind)
-    )
+    plain = next(s for s in SCALARS if alike(s, kind) and element_name(s) == element_name(kind))
     return DTYPE_OF[plain]
 
 

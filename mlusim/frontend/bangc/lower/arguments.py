@@ -78,7 +78,8 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
             return scope.valued(node, kind.to)
         if isinstance(kind.to, t.ClassType | t.FunctionType):
             return scope.value(node)
-        if places.is_place(node) and _same(places.bare(node).type, kind.to):
+        have = places.bare(node).type if places.is_place(node) else None
+        if have is not None and (t.alike(have, kind.to) or t.derives(have, kind.to)):
             return convert(scope, places.reference(scope, node), kind, node.span)
         if isinstance(node.type, t.Record):
             scope.refuse_beside(places.bare(node).type, kind.to, node.span)
@@ -104,12 +105,6 @@ def by_value(scope: FunctionScope, value: ir.Expr, kind: t.Type, span: ir.Span) 
 def _by_value(scope: FunctionScope, value: ir.Expr, kind: t.Type, span: ir.Span) -> ir.Expr:
     at = places.made_place(scope, value)
     return convert(scope, places.address_of(scope, at, span), t.Pointer(kind, reference=True), span)
-
-
-def _same(have: t.Type, to: t.Type) -> bool:
-    if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
-        return (have.kind, have.size) == (to.kind, to.size)
-    return have == to or t.derives(have, to)
 
 
 def takes_this(target: Declaration) -> bool:

@@ -17,7 +17,8 @@ def convert(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> 
         to = t.Pointer(to.of)
     if isinstance(value, ir.Text) and to == t.BOOL:
         return ir.Const(True, to, span)
-    if have == to or isinstance(to, t.Void) or isinstance(value, ir.Text) or _alike(have, to):
+    same_pointers = isinstance(have, t.Pointer) and isinstance(to, t.Pointer) and have.to == to.to
+    if t.alike(have, to) or same_pointers or isinstance(to, t.Void) or isinstance(value, ir.Text):
         return value
     if isinstance(value, ir.Const):
         folded = _folded(value, to)
@@ -44,13 +45,6 @@ def _changed(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) ->
         f"a conversion from {have} to {to} is not supported; convert numbers, pointers or single members",
         span,
     )
-
-
-def _alike(have: t.Type, to: t.Type) -> bool:
-    """Return whether both types have the same values, so that no conversion is needed."""
-    if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
-        return (have.kind, have.size) == (to.kind, to.size)
-    return isinstance(have, t.Pointer) and isinstance(to, t.Pointer) and have.to == to.to
 
 
 def _folded(value: ir.Const, to: t.Type) -> tuple[float | None] | None:

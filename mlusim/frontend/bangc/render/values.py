@@ -515,7 +515,7 @@ def _combined(c: PythonWalker, node: ir.Update, old: ast.expr) -> ast.expr:
     have = (kind.low, kind.high) if kind.whole else (0, 0)
     if isinstance(node.place, ir.LocalStorage):
         have = c.ranges.get(node.place.local.name, have)
-    if (kind.kind, kind.size) != (within.kind, within.size):
+    if not t.alike(kind, within):
         old = arithmetic.converted(old, kind, within, have)
         if within.kind == "uint" and have[0] < 0:
             have = (within.low, within.high)
@@ -524,7 +524,7 @@ def _combined(c: PythonWalker, node: ir.Update, old: ast.expr) -> ast.expr:
         steps = c.steps(node)
         operand = c.value(node.value)
         result = arithmetic.checked_operation(node.op, old, operand, within, have, other, steps=steps)
-        if (kind.kind, kind.size) == (within.kind, within.size):
+        if t.alike(kind, within):
             return result
         whole = (within.low, within.high) if within.whole else (0, 0)
         return arithmetic.checked_conversion(result, within, kind, whole, steps=steps)
@@ -534,7 +534,7 @@ def _combined(c: PythonWalker, node: ir.Update, old: ast.expr) -> ast.expr:
         )
     else:
         result = arithmetic.arithmetic(node.op, old, c.value(node.value), within, have, other)
-    if (kind.kind, kind.size) == (within.kind, within.size):
+    if t.alike(kind, within):
         return result
     return arithmetic.converted(result, within, kind, (within.low, within.high) if within.whole else (0, 0))
 

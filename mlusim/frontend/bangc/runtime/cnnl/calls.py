@@ -217,23 +217,13 @@ def _answering(number: int) -> Callable[..., int]:
 _no_workspace = _answering(0)  # bytes: the stand-ins need none
 
 
-def _set_transpose(desc: Descriptor, count: int, permute: object) -> int:
-    desc.values["permute"] = numbers(permute, count)
+def _set(desc: Descriptor, **values: object) -> int:
+    desc.values.update(values)
     return 0
 
 
 def _set_attribute(desc: Descriptor, which: int, value: object, _size: int) -> int:
     desc.values[which] = scalar(value)
-    return 0
-
-
-def _set_op(desc: Descriptor, op: int, *_rest: object) -> int:
-    desc.values["op"] = op
-    return 0
-
-
-def _set_reduce(desc: Descriptor, axes: object, count: int, op: int, *_rest: object) -> int:
-    desc.values.update(axes=numbers(axes, count), op=op)
     return 0
 
 
@@ -248,7 +238,7 @@ _PLAIN: Mapping[str, Callable[..., int]] = {
     "GetNmsWorkspaceSize_v4": _no_workspace,
     "GetPoolingWorkspaceSize_v2": _no_workspace,
     "GetGruWorkspaceSize_v3": _no_workspace,
-    "SetTransposeDescriptor": _set_transpose,
+    "SetTransposeDescriptor": lambda desc, count, permute: _set(desc, permute=numbers(permute, count)),
     "SetDCNDescriptor": pictures.set_deformed,
     "SetConvolutionDescriptor": pictures.set_convolution,
     "SetGruDescriptor_v2": set_gru,
@@ -257,8 +247,8 @@ _PLAIN: Mapping[str, Callable[..., int]] = {
     "SetMatMulDescAttr": _set_attribute,
     "SetNmsDescAttr": _set_attribute,
     "SetRoiAlignDescriptor_v2": pictures.set_align,
-    "SetOpTensorDescriptor": _set_op,
-    "SetReduceDescriptor_v2": _set_reduce,
+    "SetOpTensorDescriptor": lambda desc, op, *_: _set(desc, op=op),
+    "SetReduceDescriptor_v2": lambda desc, axes, count, op, *_: _set(desc, axes=numbers(axes, count), op=op),
     "SetUniqueDescriptor": _done,
     "GetMatMulAlgoHeuristic": _answering(1),  # one algorithm is available
     "GetBatchMatMulExAlgoHeuristic": _answering(1),
