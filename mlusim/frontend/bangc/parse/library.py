@@ -72,8 +72,8 @@ class Library:
     def dispose(self, tree: ClangTree) -> None:
         """Free a parsed tree, of which no cursor is used any more.
 
-        The bindings would do so in a finaliser, at any garbage collection. It takes milliseconds, perhaps
-        during a kernel, and a Ctrl-C at that time would be lost.
+        The bindings would do so in a finaliser, at any garbage collection. It takes milliseconds, which
+        may be in the middle of a kernel, and a Ctrl-C at that time would be lost.
         """
         handle, tree.obj, tree._as_parameter_ = tree.obj, None, None
         tree.__class__ = self.ci.ClangObject  # a class without a finaliser
