@@ -92,7 +92,7 @@ class CValue(Parted):
         """
         kind = self.type
         if isinstance(kind, t.Array):
-            step, every = _leaves(kind.of), range(kind.count)[first:stop]
+            step, every = t.elements_in(kind.of), range(kind.count)[first:stop]
             made = ((n, self._part(_element(self.value, n * step, kind.of), kind.of)) for n in every)
             return [(f"[{n}]", f"[{n}]", one) for n, one in made]
         arrow = "->" if isinstance(kind, t.Pointer) else "."
@@ -105,7 +105,7 @@ class CValue(Parted):
     def text(self, paused: PausedRun | None = None, letter: str = "") -> str:
         """Return the value on one line, with numbers in the form *letter*; raises `UsageError` for a form that does not fit."""
         if isinstance(self.value, Ptr) and not letter:
-            return pointer_text(self.value, paused, SHOWN, _leaves(self.type))
+            return pointer_text(self.value, paused, SHOWN, t.elements_in(self.type))
         return _braces(self, paused, letter)
 
 
@@ -169,8 +169,7 @@ def _begun(found: Typed) -> tuple[Any, t.Type, int] | None:
         kind = kind.to
     elif not isinstance(kind, t.Array):
         held = found.place
-    while isinstance(kind, t.Array):  # its elements are adjacent
-        kind = kind.of
+    kind = t.element_of(kind)  # those of an array are adjacent
     if isinstance(held, Items):
         return held, kind, len(held.items) - held.offset
     if isinstance(held, RecordPointer) and isinstance(kind, t.Record):
@@ -219,17 +218,12 @@ def seen(value: Any, kind: t.Type, enumerations: Enumerations, *, whole: bool = 
     if isinstance(kind, t.Array) and isinstance(value, Ptr):
         rest = value.view.size - value.index
         # If more bytes follow the array, as after a member of a record, only its own elements are shown.
-        return CValue(value, kind, enumerations) if whole or _leaves(kind) < rest else value
+        return CValue(value, kind, enumerations) if whole or t.elements_in(kind) < rest else value
     return value
 
 
 def _fields(kind: t.Type) -> tuple[t.Field, ...]:
     return kind.fields if isinstance(kind, t.Record) else ()
-
-
-def _leaves(kind: t.Type) -> int:
-    """Return how many numbers or records an element of C contains: 1, or all those in an array."""
-    return kind.count * _leaves(kind.of) if isinstance(kind, t.Array) else 1
 
 
 def _element(array: Any, n: int, kind: t.Type) -> Any:

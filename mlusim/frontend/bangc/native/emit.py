@@ -43,8 +43,7 @@ def suffix(kind: t.Arithmetic) -> str:
 
 def dtype_of(kind: t.Type) -> DType | None:
     """Return the element type of memory of *kind*; None if it has no numbers."""
-    while isinstance(kind, t.Array):
-        kind = kind.of
+    kind = t.element_of(kind)
     return t.memory_dtype(kind) if isinstance(kind, t.Arithmetic) else None
 
 
@@ -128,11 +127,8 @@ def in_frame(local: ir.Local) -> bool:
 
 def element_size(kind: t.Type) -> int:
     """Return the *element* argument of `run.NativeForm.nowhere`: bytes of an array's elements, or a record's negative size."""
-    inner = kind
-    while isinstance(inner, t.Array):
-        inner = inner.of
-    if inner is not kind:
-        return inner.size
+    if isinstance(kind, t.Array):
+        return t.element_of(kind).size
     return -kind.size if isinstance(kind, t.Record | t.VectorRegister) else 0
 
 

@@ -135,20 +135,15 @@ def _place(c: CWalker, local: ir.Local) -> str:
 
 def cell(kind: t.Type) -> str:
     """Return C that creates the cell of a variable with an address. Raises `NoForm` if it cannot have one."""
-    inner = kind
-    while isinstance(inner, t.Array):
-        inner = inner.of
-    if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record | t.VectorRegister):
+    if not isinstance(t.element_of(kind), t.Arithmetic | t.Pointer | t.Record | t.VectorRegister):
         raise NoForm(f"a {kind} that has an address")
     return f"cell_(m, {kind.size}, {element_size(kind)})"
 
 
 def _cell_of(c: CWalker, local: ir.Local) -> Iterator[str]:
     """Render a variable with an address: its cell, and a C pointer to its bytes."""
-    inner, variable = local.type, name(local)
+    inner, variable = t.element_of(local.type), name(local)
     source = cell(local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
-    while isinstance(inner, t.Array):
-        inner = inner.of
     at = "uint8_t" if isinstance(inner, t.Record | t.VectorRegister) else ctype(inner)
     yield f"  Ptr {variable} = {source}; {at} *d_{local.name} = ({at} *)at(see(m, {variable})); (void)d_{local.name};"
     if local in c.unset:

@@ -165,7 +165,7 @@ def _combined(c: CWalker, node: ir.Update, old: str) -> str:
         return converted(computed(node.op, old, value, within, c.site(node.span)), within, kind)
     steps = c.steps(node)
     code = screening.computed(c, node.op, old, value, within, c.site(node.span), steps=steps)
-    if (kind.kind, kind.size) == (within.kind, within.size):
+    if t.alike(kind, within):
         return code
     return screening.converted(c, code, within, kind, c.site(node.span), steps=steps)
 
