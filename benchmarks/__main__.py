@@ -52,7 +52,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "torch": torch_build,
 }
 USUAL = ("table",)
-"""What is measured where nothing is named."""
+"""The groups that are measured when the command line names none."""
 OTHERS: Mapping[str, Callable[[list[str]], int]] = {
     "calibration": calibration.main,
     "vendor": vendor.main,
@@ -65,7 +65,7 @@ OTHERS: Mapping[str, Callable[[list[str]], int]] = {
 
 
 def main(names: list[str]) -> int:
-    """Measure the named groups, or all, and print one table; or judge the predicted times."""
+    """Measure the groups named in *names*, or all of them, and print one table; or run another command of `OTHERS`."""
     if names and names[0] in OTHERS:
         return OTHERS[names[0]](names[1:])
     page = None
@@ -101,7 +101,7 @@ def main(names: list[str]) -> int:
 
 
 def write(page: Path, rows: Sequence[Row]) -> None:
-    """Put *rows* into *page*, between its marks."""
+    """Put *rows* as a table into *page*, between its two marks."""
     lines = ["| work | measured | limit | unit | detail |", "| --- | ---: | ---: | --- | --- |"]
     lines += [f"| {r.work} | {r.measured:.2f} | {r.limit:.2f} | {r.unit} | {r.detail} |" for r in rows]
     put_between(page, "\n".join(lines), BEGIN, END)

@@ -16,12 +16,12 @@ NEAR, FAR = 0.30, 2.0
 MEDIAN_AIM, SHARE_AIM, SPEARMAN_AIM = 0.15, 0.80, 0.95
 COVERED_AIM, MANY, WIDE = (0.70, 0.90), 5, 1.6
 APART, ORDER_AIM = 1.10, 0.85
-MOST = 0.8  # of the families of a kind of time, within whose worst factor the model is taken to be
+MOST = 0.8  # the share of a kind's families whose factor the model states for the kind
 
 
 @frozen
 class Measured:
-    """A published row: what, where, how long in us; ``group`` are the rows that it is split with."""
+    """A published row: operator, platform and time in us; ``group`` is the class of rows that `held_out` splits together."""
 
     op: str
     platform: str
@@ -33,7 +33,7 @@ class Measured:
 
 @frozen
 class Times:
-    """A prediction in us: the usual one, and the ends of its band; ``mostly`` is the kind of time that it has most of."""
+    """A prediction in us: the usual one and both ends of its band; ``mostly`` is the kind of time that makes up most of it."""
 
     usual: float
     low: float
@@ -41,16 +41,17 @@ class Times:
     mostly: str = ""
 
     def plus(self, us: float, low: float, high: float) -> "Times":
-        """The same with something added to each."""
+        """Return the times with an amount added to each of the three."""
         return Times(self.usual + us, self.low + low, self.high + high, self.mostly)
 
 
 @frozen
 class Judged:
-    """A row with its prediction; None, and why, where there is none.
+    """A published row with its prediction, or with None and the reason for having none.
 
-    ``held`` says that no constant may come from it; ``kind``, ``cores`` and ``board`` are the classes that it is
-    counted in, ``family`` has the variants of one task on one board; ``why`` explains a row that is far off.
+    ``held`` says that no constant may be derived from the row; ``kind``, ``cores`` and ``board`` are the classes that
+    it counts in, ``family`` names the task whose variants on one board belong together; ``why`` explains a row that
+    is far off.
     """
 
     row: Measured
@@ -65,37 +66,37 @@ class Judged:
 
     @property
     def ratio(self) -> float:
-        """Predicted over measured."""
+        """Return predicted over measured time."""
         assert self.predicted is not None
         return self.predicted.usual / self.row.time_us
 
     @property
     def covered(self) -> bool:
-        """Whether the measured time is inside the band."""
+        """Return whether the measured time is inside the band."""
         assert self.predicted is not None
         return self.predicted.low <= self.row.time_us <= self.predicted.high
 
     @property
     def width(self) -> float:
-        """The upper end of the band over the lower."""
+        """Return the upper end of the band divided by the lower."""
         assert self.predicted is not None
         return self.predicted.high / self.predicted.low
 
 
 def spearman(first: list[float], second: list[float]) -> float:
-    """The rank correlation; equal values share their mean rank."""
+    """Return the rank correlation of two lists; equal values share their mean rank."""
     ranks = [[statistics.mean(np.flatnonzero(np.sort(v) == x).tolist()) for x in v] for v in (first, second)]
     return float(np.corrcoef(*ranks)[0, 1])
 
 
 def off(r: Judged) -> float:
-    """By which factor a prediction is off, either way."""
+    """Return the factor by which a prediction is wrong, in either direction, at least 1."""
     return max(r.ratio, 1 / r.ratio)
 
 
 @frozen
 class Group:
-    """Some rows: how many, the median error, the worst factor, how many are near and covered, the median width."""
+    """Statistics of some rows: their number, median error, worst factor, how many are near and covered, and the median width of the band."""
 
     name: str
     rows: int
@@ -107,7 +108,7 @@ class Group:
 
 
 def group_of(name: str, own: Sequence[Judged]) -> Group:
-    """What is counted of rows that have a prediction."""
+    """Return the statistics of rows that all have a prediction."""
     errors = [abs(r.ratio - 1) for r in own]
     return Group(
         name,
@@ -125,16 +126,16 @@ GROUPS: dict[str, Callable[[Judged], str]] = {
     "cores": lambda r: r.cores,
     "board": lambda r: r.board,
 }
-"""What the rows are counted by."""
+"""The classes by which the rows are grouped."""
 
 
 def predicted(results: Sequence[Judged], *, held: bool) -> list[Judged]:
-    """The rows of one half that have a prediction."""
+    """Return the rows that have a prediction and are held out, or are not held out, as *held* says."""
     return [r for r in results if r.predicted is not None and r.held == held]
 
 
 def groups(rows: Sequence[Judged], by: Callable[[Judged], str]) -> list[Group]:
-    """*rows* apart by what *by* says of each."""
+    """Return the statistics of *rows* for each value that *by* has on them."""
     return [group_of(name, [r for r in rows if by(r) == name]) for name in dict.fromkeys(map(by, rows))]
 
 
@@ -147,7 +148,7 @@ class Pair:
 
     @property
     def right(self) -> bool:
-        """Whether the prediction says so, too."""
+        """Return whether the prediction also has the faster one faster."""
         return self.faster.ratio * self.faster.row.time_us < self.slower.ratio * self.slower.row.time_us
 
 
@@ -163,7 +164,7 @@ def pairs(results: Sequence[Judged]) -> Iterator[Pair]:
 
 @frozen
 class Verdict:
-    """Of the rows that were held out: whether the aims are met, and each that is not in words."""
+    """The verdict on the held-out rows: whether the aims are met, and a sentence for each aim that is missed."""
 
     whole: Group
     spearman: float
@@ -177,7 +178,7 @@ class Verdict:
 
 @frozen
 class Kind:
-    """A kind of time: the families whose time is mostly of it, and the factor that `MOST` of them are within; ``least`` and ``most`` without one of them."""
+    """A kind of time: the families that consist mostly of it, the factor within which `MOST` of them lie, and that factor when the best or the worst family is left out."""
 
     name: str
     families: int
@@ -187,9 +188,10 @@ class Kind:
 
 
 def kinds(results: Sequence[Judged]) -> Iterator[Kind]:
-    """Yield each kind of time with what the rows say of it, whether they were held out or not.
+    """Yield each kind of time with its families and their factor, from held-out rows and others alike.
 
-    A family counts by its worst row.  Rows that are explained, and those that are printed as one digit, say nothing.
+    A family counts by its worst row.  Rows with an explanation, and rows that are printed with a single digit, do not
+    count.
     """
     worst: dict[str, dict[str, float]] = {}
     for r in results:
@@ -204,12 +206,12 @@ def kinds(results: Sequence[Judged]) -> Iterator[Kind]:
 
 
 def _within(factors: Sequence[float]) -> float:
-    """The factor that `MOST` of *factors* are within, between two of them by their logarithms."""
+    """Return the factor within which `MOST` of *factors* lie, interpolated between two of them by their logarithms."""
     return float(np.exp(np.quantile(np.log(factors), MOST))) if factors else 1.0
 
 
 def verdict(results: Sequence[Judged]) -> Verdict:
-    """Judge the rows that were held out, and the order of variants."""
+    """Judge the held-out rows and the order of variants."""
     rows = predicted(results, held=True)
     whole = group_of("all", rows)
     ranks = spearman([r.ratio * r.row.time_us for r in rows], [r.row.time_us for r in rows])
@@ -239,7 +241,7 @@ def _missed(results: Sequence[Judged], rows: Sequence[Judged], whole: Group, ran
 
 
 def show(results: Sequence[Judged], console: Console) -> bool:
-    """Print every row, and how good the whole is."""
+    """Print every row and the summary; return whether the aims are met."""
     for held, title in ((True, "Rows that were held out"), (False, "Rows that constants may come from")):
         table = Table(title=f"{title}: predicted against measured hardware time, us")
         for column in ("row", "board", "class", "measured", "predicted", "ratio", "band", "covered", "how"):
@@ -268,7 +270,7 @@ def show(results: Sequence[Judged], console: Console) -> bool:
 
 
 def markdown(results: Sequence[Judged]) -> str:
-    """Return the tables of a page: every row that has a prediction, those that were held out first, and what they say in all."""
+    """Return the tables of a page: every row that has a prediction, the held-out ones first, and the summaries."""
     held, derived = predicted(results, held=True), predicted(results, held=False)
     found, d = verdict(results), group_of("derived", derived)
     w = found.whole

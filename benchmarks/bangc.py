@@ -1,4 +1,4 @@
-"""BANG C on the Python engine: a kernel beside its port, translation; CPU time, the best of several rounds."""
+"""BANG C on the Python engine: a kernel against its Python port, and the translation; CPU time, the best of several rounds."""
 
 import os
 import statistics
@@ -20,7 +20,7 @@ KERNEL = Path(ops.__file__).parent / "border_align_backward" / "kernel.mlu"
 
 
 def bang_c() -> Iterator[Row]:
-    """The limits are those that the front end was built for."""
+    """Yield the rows; the limits are the targets that the front end was built for."""
     port, source = _both()
     yield Row(
         "border_align_backward [2, 70, 4, 256], kernel.mlu over kernel.py",
@@ -43,7 +43,7 @@ def _best(work: Callable[[], Any], rounds: int = 5) -> float:
 
 
 def _both() -> tuple[float, float]:
-    """Time the port and kernel.mlu in turn; return the median seconds of the port and of their ratio."""
+    """Time the port and kernel.mlu in turn; return the median seconds of the port and the median ratio of the two."""
     generator = np.random.default_rng(0)
     shape = (2, 70, 4, 256)
     corners = np.sort(generator.uniform(0, (9, 6), (2, 70, 2, 2)), axis=2)
@@ -65,7 +65,7 @@ def _both() -> tuple[float, float]:
 
 
 def _translation(folder: str) -> Iterator[Row]:
-    """Translating a file where the headers are there, and where the translation is."""
+    """Yield the time to translate a file with the headers in the cache, and with the file's own translation in the cache."""
     before = os.environ.get("MLUSIM_CACHE")
     os.environ["MLUSIM_CACHE"] = folder
     try:

@@ -1,7 +1,8 @@
-"""Tests of other projects in processes of their own: what these tell, and the end of a test that takes too long.
+"""Tests of other projects in processes of their own: reading their output lines, and ending a test that takes too long.
 
-The time of a test is that of the processors, of its process and of all that it has started, as the simulator; what stands still is late, too.
-A test ends in its own process where Python runs. Where it does not, as in a call that does not return, the parent ends the process.
+The time of a test is the processor time of its process and of every process that it has started, such as the
+simulator; a test that stands still is too late, too. A test is ended in its own process while Python code runs there.
+Otherwise, as in a call that does not return, the parent ends the process.
 """
 
 import json
@@ -20,48 +21,48 @@ from pathlib import Path
 from attrs import define, field
 
 STILL = 60.0
-"""Seconds by the clock after which processes that use no processor stand still: on a machine that others use, too."""
+"""Seconds by the clock without processor time after which processes count as standing still, even on a machine that others use."""
 PROGRESS = 0.05
-"""Seconds of processors that are something."""
+"""Seconds of processor time that count as progress."""
 MERCY = 1.5
-"""Times its seconds a test may take before its process is ended."""
+"""A test's process is ended after this many times the seconds that the test may take."""
 SILENCE = 1800.0
-"""Seconds by the clock in which a process tells nothing, between tests: the first import compiles the device."""
+"""Seconds by the clock that a process may print nothing between tests: the first import compiles the device."""
 TICK = 0.5
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 MARK = "@@"
 
 
 def processors(session: int) -> float:
-    """Return the seconds of processors that the processes of *session* have used: the simulator has the session of its program, and not its parent."""
+    """Return the processor seconds used by the processes of *session*: the simulator belongs to its program's session, though its parent is another."""
     ticks = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             _, _, rest = path.read_text().rpartition(")")
-        except OSError:  # it has ended since
+        except OSError:  # it has ended meanwhile
             continue
         words = rest.split()
         if int(words[3]) == session:
-            ticks += sum(map(int, words[11:15]))  # its own, and of children that have ended
+            ticks += sum(map(int, words[11:15]))  # its own time, and that of its ended children
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @define
 class Watch:
-    """What the processes of *session* use from now on."""
+    """The processor time that the processes of *session* use from now on."""
 
     session: int
     begin: float = field(init=False)
     used: float = field(init=False)
     moved: float = field(init=False)
-    """When they last were seen to use something, by the clock."""
+    """The time by the clock at which they last were found to have made progress."""
 
     def __attrs_post_init__(self) -> None:
         self.begin = self.used = processors(self.session)
         self.moved = time.monotonic()
 
     def over(self, seconds: float) -> bool:
-        """Return whether they have used more than *seconds*, or nothing for a while."""
+        """Return whether they have used more than *seconds*, or have stood still for `STILL` seconds."""
         used, now = processors(self.session), time.monotonic()
         if used - self.used >= PROGRESS:
             self.used, self.moved = used, now
@@ -72,17 +73,17 @@ class Watch:
 
 
 class Late(BaseException):
-    """A test takes longer than it may."""
+    """A test took longer than it may."""
 
 
 def say(*words: str) -> None:
-    """Tell the parent."""
+    """Print one line of words for the parent process."""
     print(MARK + json.dumps([" ".join(word.split())[:300] for word in words]), flush=True)
 
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise `Late` in what takes more than *seconds*; an import first ends, for half a module would fail all that comes after."""
+    """Raise `Late` in a block that takes more than *seconds*; an import finishes first, for a half-loaded module would make every later test fail."""
     watch = Watch(os.getsid(0))
 
     def look(_: int, frame: types.FrameType | None) -> None:
@@ -107,7 +108,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 @define
 class Child:
-    """A process of tests: its *script* with *arguments*; a test in it may take *seconds*."""
+    """A process that runs the tests of *script* with *arguments*; each test may take *seconds*."""
 
     script: Path
     arguments: Sequence[str]
@@ -115,21 +116,21 @@ class Child:
     folder: Path
     seconds: float
     late: bool = field(default=False, init=False)
-    """Whether it was ended in a test that took too long."""
+    """Whether the process was ended because a test took too long."""
     code: int = field(default=0, init=False)
-    """What it ended with."""
+    """The exit code."""
     why: str = field(default="", init=False)
     """The last line that it wrote to standard error."""
 
     @property
     def end(self) -> tuple[str, str]:
-        """The outcome of the test in which it has ended, and the reason."""
+        """Return the outcome and the reason for the test during which the process ended."""
         if self.late:
             return "late", f"more than {self.seconds:g} s"
         return "died", f"exit {self.code}: {self.why}"[:200]
 
     def told(self) -> Iterator[list[str]]:
-        """Run it, and return the words of each line that it tells: ``test`` and a name where one begins, with how it ended behind them after it."""
+        """Run the process and return the words of each line that it prints: ``test`` and a name when a test begins, and again with outcome and reason when it ends."""
         path = f"{Path(__file__).parents[1]}:{self.environment.get('PYTHONPATH', '')}"
         command = [sys.executable, str(self.script), *self.arguments]
         with (
@@ -141,7 +142,7 @@ class Child:
             try:
                 yield from self._words(process)
             finally:
-                with suppress(ProcessLookupError):  # what a test has started may live on behind it
+                with suppress(ProcessLookupError):  # a process that a test has started may outlive it
                     os.killpg(process.pid, signal.SIGKILL)
             self.code = process.wait()
             errors.seek(0)

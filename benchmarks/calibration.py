@@ -1,13 +1,13 @@
 """Predicted against measured time, every published row: ``python -m benchmarks calibration [BOARD ...]``.
 
-The rows are in ``measured.csv``.  The kernels are those of examples 10 and 11, of ``published.py``, which rewrites what
-no source is public of, and of ``public_sources.py``, which runs unmodified sources of checkouts; ``MLUSIM_CHECKOUTS``
-says where they are, and without it their rows have no prediction.  What would take too long is scaled by a
-stated rule that is exact: the time of these kernels is a + b n, where n counts results of a scalar loop, waves of
-equal tasks or columns, so two smaller runs give a and b; of blocks that all do the same, one is run and stands for each.
+The rows are in ``measured.csv``.  The kernels are those of examples 10 and 11; of ``published.py``, which rewrites
+kernels without a public source; and of ``public_sources.py``, which runs unmodified sources of checkouts;
+``MLUSIM_CHECKOUTS`` says where those are, and without it their rows have no prediction.  A kernel that would take too
+long is scaled by an exact rule: its time is a + b n, where n counts results of a scalar loop, waves of equal tasks,
+or columns, so two smaller runs give a and b; of blocks that all do the same work, one is run and stands for each.
 
-Nothing is fitted here.  `held_out` states which rows no constant may come from; the others are shown apart and
-prove nothing.  With names of boards the kernels of the examples are predicted for them.
+Nothing is fitted here.  `held_out` states the rows from which no constant may be derived; the others are shown apart
+and prove nothing.  If boards are named, the kernels of the examples are predicted for these.
 """
 
 import csv
@@ -41,7 +41,7 @@ BEGIN, END = "<!-- begin: python -m benchmarks calibration --page -->\n", "<!-- 
 LADDER = SimpleNamespace(**runpy.run_path(str(HERE.parent / "examples" / "10_matmul_ladder.py")))
 TILES = SimpleNamespace(**runpy.run_path(str(HERE.parent / "examples" / "11_elementwise.py")))
 ROWS, SIDE = 128, 8192
-STEPS = 32  # of a task of the ladder's upper rungs
+STEPS = 32  # steps of a task on the ladder's upper rungs
 
 
 def rows() -> list[Measured]:
@@ -61,7 +61,7 @@ def rows() -> list[Measured]:
 
 
 def affine(times: Callable[[int], Times], small: int, whole: int, second: int = 0) -> Times:
-    """The times at *whole* from those at *small* and at *second* (0: twice *small*): a + b n."""
+    """Return the times at *whole* from the times at *small* and at *second* (0: twice *small*), by the rule a + b n."""
     second = second or 2 * small
     begun, longer = times(small), times(second)
     more = (whole - small) / (second - small)
@@ -73,12 +73,12 @@ def affine(times: Callable[[int], Times], small: int, whole: int, second: int = 
 
 
 def times_of(launch: Launch) -> Times:
-    """What is predicted for a launch."""
+    """Return the predicted times of a launch."""
     return forecast_times(launch.forecast)
 
 
 def forecast_times(forecast: Forecast) -> Times:
-    """What a forecast says; it is mostly of no kind where mechanisms that hardly a row shows have half of it."""
+    """Return the times of a forecast; its kind is "" if mechanisms that hardly any row shows make up half of it."""
     certainty = forecast.certainty
     unsure = sum(one.part for one in certainty.unsure)
     mostly = "" if 2 * unsure >= 1 else max(certainty.kinds, key=certainty.kinds.__getitem__)
@@ -86,18 +86,19 @@ def forecast_times(forecast: Forecast) -> Times:
 
 
 WHOLE = "fourth"
-"""The class that is held out whole."""
+"""The class that is held out completely."""
 DERIVED = frozenset(key for rate in RATES for value in rate.values for key in value.rows)
 """The rows that constants of the model were derived from."""
 
 
 def held_out(measured: Sequence[Measured]) -> list[bool]:
-    """For each row whether no constant may come from it; the rule knows no prediction.
+    """Return for each row whether no constant may be derived from it; the rule does not look at predictions.
 
-    Rows with a ``class`` in the file: of each class, by measured time and the longest first, every second one is
-    held out; of a class of one row it is, unless a constant names it, so that nothing else would show its
-    mechanism.  The class "fourth" is held out whole: no constant was derived from its rows.  Rows without
-    one came first, and constants came from them before there was a rule: all others of these are held out.
+    Rows with a ``class`` in the file: within each class, ordered by measured time with the longest first, every
+    second row is held out.  The row of a one-row class is held out unless a constant names it, for no other row would
+    show its mechanism.  The class "fourth" is held out completely: no constant was derived from its rows.  Rows
+    without a class are older than the rule; constants were derived from some of them, and all the others are held
+    out.
     """
     held = [not row.group and key_of(row) not in DERIVED for row in measured]
     for group in {row.group for row in measured if row.group}:
@@ -110,18 +111,18 @@ def held_out(measured: Sequence[Measured]) -> list[bool]:
 
 
 def key_of(row: Measured) -> str:
-    """The name by which a constant says that it came from *row*."""
+    """Return the name by which a constant cites *row* as its source."""
     case = case_of(row)
     if case is not None:
         return case.key
     return row.op.removesuffix("_nram_scalar_1core")
 
 
-# -- what each kernel takes ------------------------------------------------------------------------
+# -- the time of each kernel ------------------------------------------------------------------------
 
 
 def rung(number: int, board: str, *, columns: int = 128, notified: bool = True) -> Times:
-    """A rung of the ladder at the measured size; *notified*: one launch between two notifiers on an idle queue."""
+    """Return the times of a rung of the ladder at the measured size; *notified*: one launch between two notifiers on an idle queue."""
     if number < 3:
         found = affine(
             lambda n: times_of(LADDER.run(number, board, results=n, columns=columns)[0]), 8, ROWS * columns
@@ -141,7 +142,7 @@ def rung(number: int, board: str, *, columns: int = 128, notified: bool = True) 
 
 
 def of_equal_blocks(body: Any, board: str, tasks: int, steps: int = STEPS) -> Times:
-    """The times of a rung of *tasks* blocks of *steps*: all do the same, so that one is run and stands for each."""
+    """Return the times of a rung of *tasks* blocks of *steps*: all do the same work, so one is run and stands for each."""
     device = mlusim.Device(board)
     left, weight, out = (
         device.empty(size, np.float32)
@@ -149,7 +150,7 @@ def of_equal_blocks(body: Any, board: str, tasks: int, steps: int = STEPS) -> Ti
     )
     forecast = device.launch(body, 1, mlusim.BLOCK, (out, left, weight, steps)).forecast
     (work,) = forecast.tasks
-    # What a block reads of its own is a part of a tensor that has it for every block.
+    # The data that belongs to a block is a part of a tensor that has it for every block.
     reads = tuple(
         (at, size * tasks if size == left.nbytes else size, nbytes) for at, size, nbytes in work.reads
     )
@@ -159,40 +160,40 @@ def of_equal_blocks(body: Any, board: str, tasks: int, steps: int = STEPS) -> Ti
 
 @functools.lru_cache
 def copied(board: str) -> Times:
-    """Clone of 8192 x 8192 floats."""
+    """Return the times of a clone of 8192 x 8192 floats."""
     return times_of(TILES.run(TILES.clone, board, np.zeros((SIDE, SIDE), np.float32))[0])
 
 
 def cast(board: str) -> Times:
-    """Half to float of 8192 x 8192."""
+    """Return the times of a conversion from half to float, 8192 x 8192."""
     return times_of(TILES.run(TILES.cast, board, np.zeros((SIDE, SIDE), np.float16))[0])
 
 
 def gathered(board: str) -> Times:
-    """The element-wise transposition, from a core's first and second column."""
+    """Return the times of the element-wise transposition, from runs of one and of two columns on each core."""
     cores = find_board(board).cores
     return affine(lambda n: times_of(published.run_gather_transpose(board, n)), 1, SIDE // cores)
 
 
 def absolute(board: str) -> Times:
-    """abs of 10,000 floats, a tile of 4 KiB a core."""
+    """Return the times of abs of 10,000 floats, with a tile of 4 KiB per core."""
     src = np.zeros(10_000, np.float32)
     return times_of(TILES.run(TILES.absolute, board, src, tail=(src.size, 1024), cores=10)[0])
 
 
 def added(board: str) -> Times:
-    """Addition of two vectors of 64 Mi floats."""
+    """Return the times of an addition of two vectors of 64 Mi floats."""
     x = np.zeros((SIDE, SIDE), np.float32)
     return times_of(TILES.run(TILES.add, board, x, x)[0])
 
 
 def of(launch: Callable[..., Launch], *args: object) -> Callable[[str], Times]:
-    """The times of a kernel of `published` at a size."""
+    """Return a function that predicts the times of a kernel of `published` at a size."""
     return lambda board: times_of(launch(board, *args))
 
 
 def of_source(public: Public) -> Callable[[str], Times | None]:
-    """The times of a kernel of a checkout; None without a checkout."""
+    """Return a function that predicts the times of a kernel of a checkout, or returns None without the checkout."""
 
     def predict(board: str) -> Times | None:
         if not public.there:
@@ -210,10 +211,10 @@ def of_source(public: Public) -> Callable[[str], Times | None]:
 
 @frozen
 class Case:
-    """How the rows of a published kernel are predicted; ``words`` are in the row's name, platform, type or shape.
+    """How the rows of a published kernel are predicted; ``words`` must occur in the row's name, platform, type or shape.
 
-    ``key`` is the name by which a constant of the model says that it was derived from the row; ``source`` is
-    the repository whose unmodified source is run, ``family`` what else does the same work on the same board.
+    ``key`` is the name by which a constant of the model cites the row; ``source`` is the repository whose unmodified
+    source is run; ``family`` is shared by the rows that do the same work on the same board.
     """
 
     key: str
@@ -224,7 +225,7 @@ class Case:
     cores: str = "all cores"
     source: str = ""
     family: str = ""
-    why: str = ""  # what explains that the row is far off
+    why: str = ""  # why the prediction is far off
 
 
 def _ladder(board: str, columns: int, numbers: Iterable[int]) -> Iterator[Case]:
@@ -373,13 +374,13 @@ _BOARDS = {"MLU290": "MLU290-M5", "MLU270": "MLU270-S4", "MLU270-generation": "M
 
 
 def case_of(row: Measured) -> Case | None:
-    """The first case whose words are all in the row."""
+    """Return the first case all of whose words occur in the row."""
     text = f"{row.op} {row.platform} {row.dtype} {row.shape}"
     return next((case for case in CASES if all(word in text for word in case.words)), None)
 
 
 def judged() -> Iterator[Judged]:
-    """Every published row with its prediction."""
+    """Yield every published row with its prediction."""
     known: dict[str, Times | None] = {}
     measured = rows()
     for row, held in zip(measured, held_out(measured), strict=True):
@@ -400,7 +401,7 @@ def judged() -> Iterator[Judged]:
 
 
 def show_boards(boards: list[str], console: Console) -> None:
-    """Print what the same constants predict for *boards*, nothing measured beside it."""
+    """Print the times that the same constants predict for *boards*, for which there are no measurements to compare."""
     work: dict[str, Callable[[str], Times]] = {
         f"ladder {n}": functools.partial(rung, n, notified=False) for n in range(1, 7)
     }
@@ -414,7 +415,7 @@ def show_boards(boards: list[str], console: Console) -> None:
 
 
 def main(words: list[str]) -> int:
-    """Print the table; with names of boards, that of the boards; with ``--page`` also write it on the page about time."""
+    """Print the table, or the table of the boards that *words* names; with ``--page`` also write it to the page about time."""
     console = Console(width=None if sys.stdout.isatty() else 200)
     boards = [word for word in words if word != PAGED]
     if boards:

@@ -1,4 +1,4 @@
-"""What checkers cost: border_align_backward at network scale, checked over unchecked, and the memory of it."""
+"""The cost of checkers: border_align_backward at network scale, checked over unchecked, and the memory."""
 
 import os
 import subprocess
@@ -36,8 +36,8 @@ TIMES = 20_000
 ALL_OPERATORS = 90.0  # s of CPU
 COVERED = 1.10
 COVERED_RUNS = 10
-SHADOWS = 3.0  # times the bytes that a launch touches
-KEEPS_NOTHING = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}  # of what is freed, for what comes next
+SHADOWS = 3.0  # times the bytes that a launch accesses
+KEEPS_NOTHING = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}  # so that freed memory is returned
 PEAK = """import sys
 from pathlib import Path
 from benchmarks.checkers import native_case
@@ -60,7 +60,7 @@ __mlu_entry__ void Adds(float *x, int times) {
 
 
 def checkers() -> Iterator[Row]:
-    """Each checker alone, all together, and the memory of all together."""
+    """Yield the cost of each checker alone, of all together, and the memory of all together."""
     for name in CHECKERS:
         yield _time(f"{name} on border_align_backward", (name,), LIMITS[name])
     yield _time("all checkers on border_align_backward", tuple(CHECKERS), ALL)
@@ -75,7 +75,7 @@ def checkers() -> Iterator[Row]:
 
 
 def _coverage() -> Row:
-    """Counting lines and branches in C: the case of the table, run so often that its beginning does not count."""
+    """Return the cost of counting lines and branches in C: the case of the table, repeated until its start-up no longer counts."""
 
     def seconds(*observe: Observer) -> float:
         operator, case = _case()
@@ -93,7 +93,7 @@ def _coverage() -> Row:
 
 
 def _operators() -> Row:
-    """Every case of every operator at network shapes, under all checkers in C."""
+    """Return the time of every case of every operator at network shapes, under all checkers in C."""
     cases = [
         (operator, case)
         for operator in operators().values()
@@ -118,7 +118,7 @@ def native_case(observe: Sequence[str]) -> None:
 
 
 def _shadows() -> Row:
-    """What a run in C under all checkers takes at its peak beyond one without, over the bytes that it touches; of Linux."""
+    """Return how much more memory a run in C takes at its peak under all checkers than without, over the bytes that it accesses; on Linux."""
     peaks = [
         int(
             subprocess.run(  # noqa: S603 - ours
@@ -144,7 +144,7 @@ def _case() -> tuple[Operator, Case]:
 
 
 def _simulated() -> int:
-    """Bytes of the tensors of the case, and of NRAM of every core that runs at once."""
+    """Return the bytes of the tensors of the case, and of NRAM of every core that runs at once."""
     operator, case = _case()
     inputs, params = case.make(case_generator(case))
     shapes = operator.shapes(inputs, params)
@@ -156,7 +156,7 @@ def _simulated() -> int:
 
 
 def _seconds(observe: Sequence[str], engine: str) -> float:
-    """Processor seconds of one run; the machine may be busy with other things."""
+    """Return the processor seconds of one run; other work on the machine does not count."""
     operator, case = _case()
     start = time.process_time()
     run_case(operator, case, board=BOARD, observe=observe, reference=False, engine=engine)
@@ -164,16 +164,16 @@ def _seconds(observe: Sequence[str], engine: str) -> float:
 
 
 def _time(work: str, observe: Sequence[str], limit: float, engine: str = PYTHON) -> Row:
-    _seconds(observe, engine)  # what is compiled is compiled once
+    _seconds(observe, engine)  # the first run compiles
     pairs = [(_seconds(observe, engine), _seconds((), engine)) for _ in range(ROUNDS)]
-    checked, plain = (min(pair[n] for pair in pairs) for n in (0, 1))  # what else runs only ever adds
+    checked, plain = (min(pair[n] for pair in pairs) for n in (0, 1))  # other work only ever adds
     return Row(
         work, checked / plain, limit, "x unchecked", f"{checked * 1e3:.0f} ms, unchecked {plain * 1e3:.0f} ms"
     )
 
 
 def _one_instruction() -> Row:
-    """What all checkers add to one ``__bang_add`` of 1,024 floats in C."""
+    """Return the time that all checkers add to one ``__bang_add`` of 1,024 floats in C."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "adds.mlu"
         path.write_text(ADDS, encoding="utf-8")
@@ -200,7 +200,7 @@ def _one_instruction() -> Row:
 
 
 def _memory() -> Row:
-    """Peak of what Python and NumPy hold under all checkers over the simulated memory in use.
+    """Return the peak memory of Python and NumPy under all checkers over the simulated memory in use.
 
     In use are the tensors, and NRAM and SRAM of every core and cluster that runs at once.
     """

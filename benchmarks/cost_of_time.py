@@ -1,4 +1,4 @@
-"""What predicting the time costs, and what keeping every instruction for traces and lines costs."""
+"""The cost of predicting the time, and of recording every instruction for traces and lines."""
 
 import functools
 import statistics
@@ -18,7 +18,7 @@ LIMIT_STEPS = 3.5
 
 
 def cost_of_time() -> Iterator[Row]:
-    """border_align_backward at network scale, in turn with and without."""
+    """Yield the rows: border_align_backward at network scale, in turn with and without."""
     generator = np.random.default_rng(0)
     k, h, w = 300, 15, 20
     low = generator.uniform(0, min(h, w) / 2, (2, k, 2))

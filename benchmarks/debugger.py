@@ -1,4 +1,4 @@
-"""What it costs to run a program under the debugger, ready to go back anywhere, against a plain run."""
+"""The cost of running a program under the debugger, ready to go back to any moment, against a plain run."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ NATIVE_COMMANDS = (
     ("to its end and a step back", ("run", "reverse-stepi")),
     ("findings are waited for", ("break finding", "run")),
 )
-MANY = 15  # times the boxes of that case, in each of
+MANY = 15  # times the boxes of that case, in each launch
 LAUNCHES = 5
 LATE = "break kernel.mlu:180 task 31 if num_loop == 8390"
 LATE_COMMANDS = (
@@ -41,8 +41,8 @@ LATE_COMMANDS = (
     ("a step back from there", 0.5, ("reverse-stepi",)),
     ("a line back from there", 0.5, ("reverse-step",)),
 )
-NATIVE_LIMIT = 0.3  # of 0.9 with the start, whose limit is 0.6
-WATCHED_LIMIT = 16.0  # a first run of small instructions, each of which is announced, and lines followed
+NATIVE_LIMIT = 0.3  # 0.9 with the start, whose limit is 0.6
+WATCHED_LIMIT = 16.0  # a first run of small instructions, announced one by one, with lines
 PARSING_FIRST = 600.0
 PARSING = """
 import sys, tempfile, time
@@ -68,7 +68,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 
 def debugger() -> Iterator[Row]:
-    """A whole run at the debugger's console, without breakpoints and while something is waited for."""
+    """Yield the cost of a whole run at the debugger's console, without breakpoints and with pending conditions."""
     for name, case in CASES:
         yield _row(f"{name} {case} under the debugger", name, case, ("run",), LIMIT)
     yield from _natively()
@@ -79,7 +79,7 @@ def debugger() -> Iterator[Row]:
 
 
 def _natively() -> Iterator[Row]:
-    """Return the CPU seconds, without the start, of a long launch that C runs up to the place of interest."""
+    """Yield the CPU seconds, without the start, of a long launch that C runs up to the breakpoint."""
     name, case = NATIVE_CASE
     spec = find_case(find_operator(name), case)
     inputs, params = spec.make(case_generator(spec))
@@ -99,9 +99,9 @@ def _natively() -> Iterator[Row]:
 
 
 def _parsed_expressions() -> Iterator[Row]:
-    """Return the CPU milliseconds that the front end needs to parse and lower an expression after its kernel's file.
+    """Yield the CPU milliseconds that the front end needs to parse and lower an expression after its kernel's file.
 
-    The debugger has a reader of its own; decision 0033 compares.
+    The debugger has a parser of its own; decision 0033 compares the two.
     """
     kernel = Path(ops.__file__).parent / CASES[1][0] / "kernel.mlu"
     run = subprocess.run(  # noqa: S603 - a process of its own, for the first text loads the parser
@@ -115,7 +115,7 @@ def _parsed_expressions() -> Iterator[Row]:
 
 
 def _many_moments() -> Iterator[Row]:
-    """Seconds of CPU in five launches of 1.5 million moments each: to a breakpoint near their end, and back from there."""
+    """Yield the CPU seconds for five launches of 1.5 million moments each: to a breakpoint near their end, and back from there."""
     name, case = NATIVE_CASE
     spec = find_case(find_operator(name), case)
     few, params = spec.make(case_generator(spec))

@@ -1,7 +1,7 @@
 """Cost against size for ten kinds of growing work: ``python -m benchmarks growth [--page FILE]``.
 
-Each kind runs at five sizes, each twice the one before.  The line says what one more costs at the small and at the large end: a straight
-line has the same cost at both, and where it has not, a reason stands beside it.
+Each kind runs at five sizes, each twice the previous one.  The table gives the cost of one more unit at the small and
+at the large end: for a straight line both are the same, and otherwise a reason stands beside it.
 """
 
 import resource
@@ -20,7 +20,7 @@ from mlusim import bangc
 
 BOARD = "MLU370-X4"
 BEGIN, END = "<!-- python -m benchmarks growth -->", "<!-- end -->"
-BENT = 1.6  # times the cost of one more at the small end, from which on a line is not straight
+BENT = 1.6  # a line is not straight if one more unit costs this many times the small end's cost
 ROUNDS = 3
 TEXT = """\
 __nram__ float own[1024];
@@ -33,7 +33,7 @@ __mlu_global__ void says(float *a, int n) { for (int i = 0; i < n; ++i) { __bang
 
 @frozen
 class Shape:
-    """A kind of growing work: the sizes, what prepares one of them and returns the work, and the reason where the line is not straight."""
+    """A kind of growing work: the sizes, a function that prepares the work of one size, and the reason if the line is not straight."""
 
     name: str
     sizes: Sequence[int]
@@ -91,7 +91,7 @@ def _doubled(first: int) -> list[int]:
 
 
 def _loading(folder: Path, name: str, text: str) -> Callable[[], object]:
-    """Return a load of BANG C that no cache knows."""
+    """Return the loading of BANG C that is in no cache."""
     path, turns = folder / name, iter(range(1 << 20))
 
     def run() -> None:
@@ -133,7 +133,7 @@ def _tensors(many: int) -> Callable[[], object]:
 
 
 def _findings(folder: Path, many: int) -> Callable[[], object]:
-    """Return a launch with *many* lines of which each reads what nothing has written."""
+    """Return a launch of a kernel with *many* lines, each of which reads uninitialized memory."""
     path = folder / f"findings{many}.mlu"
     lines = "\n".join(f"  if (own[{n}] > 1.0f) {{ out[0] = {n}; }}" for n in range(many))
     path.write_text(
@@ -152,7 +152,7 @@ def _findings(folder: Path, many: int) -> Callable[[], object]:
 
 
 def _cost(run: Callable[[], object]) -> float:
-    """The least CPU time of some rounds with that of the processes that they start, in ms; the first is not measured."""
+    """Return the least CPU time in ms over some rounds, including the processes that they start; the first round is not measured."""
     run()
     least = float("inf")
     for _ in range(ROUNDS):
@@ -168,21 +168,21 @@ def _spent() -> float:
 
 
 def measured() -> Iterator[tuple[Shape, list[float]]]:
-    """Yield each kind with the cost at each size, in ms of CPU."""
+    """Yield each kind with its cost at each size, in ms of CPU."""
     with tempfile.TemporaryDirectory() as folder:
         for shape in shapes(Path(folder)):
             yield shape, [_cost(shape.make(size)) for size in shape.sizes]
 
 
 def bend(sizes: Sequence[int], costs: Sequence[float]) -> tuple[float, float]:
-    """Return what one more costs over the small half of *sizes* and over the last doubling, in us."""
+    """Return the cost of one more unit over the small half of *sizes* and over the last doubling, in us."""
     small = 1e3 * (costs[2] - costs[0]) / (sizes[2] - sizes[0])
     large = 1e3 * (costs[-1] - costs[-2]) / (sizes[-1] - sizes[-2])
     return small, large
 
 
 def lines(rows: Iterator[tuple[Shape, list[float]]]) -> Iterator[str]:
-    """Yield the table."""
+    """Yield the lines of the table."""
     yield "| growing work | sizes | ms of CPU | one more, small end | large end | line |"
     yield "| --- | --- | --- | ---: | ---: | --- |"
     for shape, costs in rows:

@@ -12,7 +12,7 @@ FLOATS = 163840
 
 
 def hot_path() -> Iterator[Row]:
-    """Ratios of intrinsics and copies inside a kernel, all counting on and no observer."""
+    """Yield the ratios for intrinsics and copies inside a kernel, with all counters and no observer."""
     rows: list[Row] = []
     device = mlusim.Device("MLU370-X4")
     source = device.put(np.zeros(FLOATS, np.float32))
@@ -84,7 +84,7 @@ TILE, TASKS, COUNT = 16384, 16, 4 << 20
 
 @kernel
 def vector_add(mlu: Mlu, z: Ptr, x: Ptr, y: Ptr, count: int) -> None:
-    """z = x + y, tile by tile."""
+    """Add x and y into z, tile by tile."""
     a, b = mlu.nram(float32, TILE), mlu.nram(float32, TILE)
     share = count // mlu.taskDim
     for at in range(mlu.taskId * share, (mlu.taskId + 1) * share, TILE):
@@ -95,7 +95,7 @@ def vector_add(mlu: Mlu, z: Ptr, x: Ptr, y: Ptr, count: int) -> None:
 
 
 def tiled_add() -> Row:
-    """A whole launch against the same tile loop in raw NumPy."""
+    """Return the cost of a whole launch against the same tile loop in raw NumPy."""
     device = mlusim.Device("MLU370-X4")
     generator = np.random.default_rng(0)
     x, y = (generator.standard_normal(COUNT, np.float32) for _ in range(2))

@@ -38,7 +38,7 @@ __mlu_entry__ void Leaky(float *out, const float *x, float slope, int n) {
 
 
 def judging() -> Iterator[Row]:
-    """CPU of one candidate of four launches under all checkers, without what starting the judge takes."""
+    """Yield the CPU time of one candidate of four launches under all checkers, without the start of the judge."""
     with tempfile.TemporaryDirectory() as folder:
         reference = Path(folder, "reference.py")
         reference.write_text(REFERENCE, encoding="ascii")
@@ -54,7 +54,7 @@ def judging() -> Iterator[Row]:
 
 
 def _cpu(wanted: list[Candidate]) -> float:
-    """Seconds of CPU for a judge that is started, judges *wanted* and ends."""
+    """Return the CPU seconds of a judge that is started, judges *wanted* and ends."""
     before = _used()
     verdicts = list(judge(wanted, workers=1))
     leave()

@@ -1,4 +1,4 @@
-"""Memory: the peak of each operator's largest case, unchecked and checked, beside the bytes that it touches; and sessions of many launches."""
+"""Memory: the peak of each operator's largest case, unchecked and checked, over the bytes that it accesses; and of sessions with many launches."""
 
 import json
 import os
@@ -14,9 +14,9 @@ from mlusim.operators.registry import operators
 from mlusim.toolkit.folder import make
 
 BOARD = "MLU370-X4"
-UNCHECKED, CHECKED = 2.5, 4.0  # times the bytes that a case touches: its inputs, reference and outputs
-ON_CHIP = 24 << 20  # bytes of NRAM of the cores that are resident at once, beside these
-MANY, FLAT = 10_000, 2.0  # launches of a session, and MiB that it may grow by from the first thousand on
+UNCHECKED, CHECKED = 2.5, 4.0  # times the bytes that a case accesses: its inputs, reference and outputs
+ON_CHIP = 24 << 20  # bytes of NRAM of the cores that run at once, in addition
+MANY, FLAT = 10_000, 2.0  # launches of a session, and MiB that it may grow by after the first thousand
 MOST = 256 << 20  # bytes of a case's tensors: larger ones take minutes under checkers
 LARGEST = """
 import sys
@@ -82,7 +82,7 @@ int main(int, char **argv) {
 
 
 def memory() -> Iterator[Row]:
-    """A process for each case, of which the largest that its tensors allow is taken."""
+    """Yield each operator's largest case within the limit of its tensors, each in a process of its own."""
     for name in operators():
         largest = _python(LARGEST, name, str(MOST))
         for how, limit in (("unchecked", UNCHECKED), ("checked", CHECKED)):
@@ -96,7 +96,7 @@ def memory() -> Iterator[Row]:
 
 
 def _program() -> Row:
-    """The peak of all processes of a program with many launches, beyond that with a thousand."""
+    """Return the peak of all processes of a program with many launches, minus that of one with a thousand."""
     with tempfile.TemporaryDirectory() as folder:
         home, source = Path(folder) / "neuware", Path(folder) / "many.mlu"
         make(home, find_board(BOARD))
@@ -127,7 +127,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 
 
 def _python(text: str, *words: str) -> str:
-    """What a Python process of *text* prints."""
+    """Return the output of a Python process that runs *text*."""
     command = [sys.executable, "-c", text, *words]
     told = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})  # noqa: S603 - ours
     return told.stdout.strip().splitlines()[-1]

@@ -1,4 +1,4 @@
-"""What a mistake costs: the check of a large launch with one, over that of its correct twin, interleaved in one process."""
+"""The cost of a mistake: the check of a large launch with one, over that of its correct twin, interleaved in one process."""
 
 import tempfile
 import time
@@ -56,12 +56,12 @@ KINDS = {
     "an unwritten scalar that decides": (6, 0, 20.0),
     "a missing __sync() after which unwritten bytes are read": (4, 9, 3.0),
 }
-"""The mistakes by their numbers in the kernel, each with that of its correct twin and with the most that it may cost; Python makes the launch again
-for the unwritten scalar."""
+"""The mistakes by their numbers in the kernel, each with the number of its correct twin and the most that it may cost; for the unwritten
+scalar, Python repeats the launch."""
 
 
 def mistakes() -> Iterator[Row]:
-    """Each kind of mistake, over the launch without one."""
+    """Yield the cost of each kind of mistake over the launch without it."""
     if available() is None:
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,8 @@
-"""``python -m benchmarks names FOLDER... [--arch mtp_372] [--page FILE]``: what sources call and the table of the instruction set lacks.
+"""``python -m benchmarks names FOLDER... [--arch mtp_372] [--page FILE]``: the calls in sources that the table of the instruction set lacks.
 
-Three kinds: names that are nowhere, forms (a known name with a number of arguments that none of its prototypes takes), and
-rows that the architecture lacks.  Sources are read as text, with comments and strings left out: what the folder defines or
-``#define``s itself is its own, and code for another architecture counts, too.
+Three kinds: unknown names, forms (a known name with a number of arguments that none of its prototypes takes), and
+rows that the architecture lacks.  Sources are read as text, without comments and strings.  A name that the folder
+itself defines or ``#define``s is not counted; code for other architectures is.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from mlusim.isa.prototypes import Prototype, all_prototypes
 from mlusim.isa.table import ISA
 
 ENDINGS, HEADERS = (".mlu", ".mluh"), (".h", ".hpp")
-MADE = "lib64/mlusim.conf"  # in a toolkit folder, whose headers are made from the table
+MADE = "lib64/mlusim.conf"  # marks a toolkit folder, whose headers are made from the table
 OF_DEVICE = re.compile(r"\b__(?:mlu|bang)_")  # in a header that has code for the device
 CALL = re.compile(r"\b(__[a-z]\w*)\s*(?:<[\w\s,]+>)?\s*\(")
 DEFINED = re.compile(r"#\s*define\s+(\w+)|\b(__\w+)\s*\((?:[^(){};]|\([^(){};]*\))*\)\s*(?:const\s*)?\{")
@@ -34,7 +34,7 @@ COMPILER = re.compile(
 
 @frozen
 class Lack:
-    """One thing that is lacking: "name", "form" or "architecture", how often, and where it is first."""
+    """A lacking thing: its kind ("name", "form" or "architecture"), how often it is called, and where first."""
 
     kind: str
     text: str
@@ -52,7 +52,7 @@ class Calls:
 
 
 def lacks(folder: Path, arch: str) -> list[Lack]:
-    """All that the sources below *folder* call and the table lacks on *arch*.  Raises `UsageError` for a folder without sources."""
+    """Return everything that the sources below *folder* call and the table lacks on *arch*.  Raises `UsageError` for a folder without sources."""
     generated = [path.parents[1] for path in folder.rglob(MADE)]
     files = [
         path
@@ -74,7 +74,7 @@ def lacks(folder: Path, arch: str) -> list[Lack]:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """As many lines as the match had, and a string where there was one."""
+    """Return as many line breaks as the match had, or an empty string literal for a string."""
     return '""' if match[0][0] == '"' else "\n" * match[0].count("\n") or " "
 
 
@@ -103,7 +103,7 @@ def _calls(texts: Mapping[Path, str], folder: Path, defined: set[str]) -> Iterat
 
 
 def _arguments(text: str, at: int) -> int:
-    """The number of arguments of the call whose parenthesis ends in front of *at*; -1 where it does not close."""
+    """Return the number of arguments of the call whose opening parenthesis ends before *at*, -1 if it is never closed."""
     depth, count, seen = 1, 1, False
     for letter in text[at : at + 20000]:
         if letter in "([{":
@@ -143,7 +143,7 @@ def _takes(prototype: Prototype, count: int) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print one table for all folders; 1 where something is lacking."""
+    """Print one table for all folders; return 1 if anything is lacking."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks names", description=__doc__)
     parser.add_argument("folders", nargs="+", metavar="FOLDER[:ARCH]", help="sources, and their architecture")
     parser.add_argument("--arch", default="mtp_592", help="of the folders that name none (default: mtp_592)")

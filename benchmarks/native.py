@@ -99,7 +99,7 @@ __mlu_global__ void meeting(float *out, int n, int times) {
 
 
 def _best(work: Callable[[], Any], rounds: int = 15) -> float:
-    """The shortest of *rounds* calls in CPU seconds, so that what else runs on the machine counts little."""
+    """Return the CPU seconds of the shortest of *rounds* calls, so that other work on the machine counts little."""
     seconds = []
     for _ in range(rounds):
         start = time.process_time()
@@ -109,7 +109,7 @@ def _best(work: Callable[[], Any], rounds: int = 15) -> float:
 
 
 def native() -> Iterator[Row]:
-    """The limits are those that the engine was built for."""
+    """Yield the rows; the limits are the targets that the engine was built for."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "native.mlu"
         path.write_text(TEXT)
@@ -142,7 +142,7 @@ def _instructions(kernels: Any) -> Iterator[Row]:
     for size, turns in ((64, 200_000), (1024, 20_000), (16384, 5_000)):
         data = np.zeros(size, np.float32)
         took, raw = [], []
-        for _ in range(3):  # in turn: what slows the machine slows both
+        for _ in range(3):  # in turn, so that a slower machine slows both
             raw.append(1e6 * _best(functools.partial(_adding, data)))
             took.append(1e3 * _each(kernels["add_float"], data, turns))
         yield Row(
@@ -169,7 +169,7 @@ def _instructions(kernels: Any) -> Iterator[Row]:
 
 
 PRODUCTS = ((16, 64, 64), (128, 64, 256), (128, 256, 384), (256, 576, 128))
-"""Rows, terms and filters; the last is a convolution of 18 x 18 x 64 by 3 x 3."""
+"""Rows, terms and filters of each product; the last is a convolution of 18 x 18 x 64 by 3 x 3."""
 
 
 def _products(kernels: Any) -> Iterator[Row]:
@@ -199,11 +199,11 @@ NETWORK = (
     (1, 16 * 1024, 2048, 768, "16 x 1024 x 2048 x 768"),
     (128, 512, 1024, 2048, "128 x 512 x 1024 x 2048"),
 )
-"""Batches, rows, terms and columns; in the first the batches share their right side, and are rows of one product."""
+"""Batches, rows, terms and columns of each product; the batches of the first share their right side, and are rows of one product."""
 
 
 def _network_products(kernel: Any) -> Iterator[Row]:
-    """Against PyTorch where there is one, else NumPy; the best of three and of one, for the second takes seconds."""
+    """Yield products against PyTorch if it is installed, otherwise NumPy; the best of three and, for the second, of one, for it takes seconds."""
     name, multiply, given_to = _multiplier()
     generator = np.random.default_rng(0)
     for batches, m, k, n, words in NETWORK:
@@ -224,9 +224,9 @@ def _network_products(kernel: Any) -> Iterator[Row]:
 
 
 def _multiplier() -> tuple[str, Callable[..., Any], Callable[..., Any]]:
-    """Return the name of a product of matrices, the function, and what makes its operands of NumPy's arrays."""
+    """Return the name of a library's matrix product, the function, and a function that makes its operands from NumPy's arrays."""
     try:
-        import torch  # noqa: PLC0415 - only these rows take it, and it may not be there
+        import torch  # noqa: PLC0415 - only these rows use it, and it may be missing
     except ImportError:
         return "np.matmul", np.matmul, np.asarray
     return "torch.matmul", torch.matmul, torch.from_numpy
@@ -245,7 +245,7 @@ def _adding(data: Any) -> None:
 def _each(
     kernel: Any, data: Any, times: int, tasks: int = 1, kind: Any = mlusim.BLOCK, more: tuple[Any, ...] = ()
 ) -> float:
-    """Us of one turn of *kernel*, by the difference of many turns and one."""
+    """Return the us of one turn of *kernel*, from the difference between many turns and one."""
     device = mlusim.Device(BOARD)
     tensor = device.put(data)
     few, many = (
@@ -282,7 +282,7 @@ print(rendered - start, spent() - rendered)
 
 
 def _compilation() -> Iterator[Row]:
-    """The best of three empty caches, each with a process that compiles and one that finds what was made."""
+    """Yield the best of three empty caches, each with a process that compiles and one that finds the compiled file."""
     cold, cached = [], []
     for _ in range(3):
         with tempfile.TemporaryDirectory() as folder:

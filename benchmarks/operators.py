@@ -1,4 +1,4 @@
-"""Whole operators: the cost of a simulated intrinsic, in units of one raw `np.add` on 256 floats."""
+"""Whole operators: the cost of a simulated intrinsic in units of one raw `np.add` on 256 floats."""
 
 import statistics
 import time
@@ -16,18 +16,18 @@ from ops.three_interpolate_backward.tiles import document_tiles
 from ops.tin_shift.reference import shifted
 
 BOARD = "MLU370-X4"
-SMALLEST = 1024  # elements of the first input; below that a run is start-up, not intrinsics
+SMALLEST = 1024  # elements of the first input; a smaller run is mostly start-up
 
 
 def unit() -> float:
-    """Seconds of one raw ``np.add(a[i:j], b[i:j], out=c[i:j])`` on 256 floats."""
+    """Return the seconds of one raw ``np.add(a[i:j], b[i:j], out=c[i:j])`` on 256 floats."""
     a, b, c = (np.zeros(1024, np.float32) for _ in range(3))
     i, j = 128, 384
     return statistics.median(seconds(lambda: np.add(a[i:j], b[i:j], out=c[i:j]), 20000) for _ in range(9))
 
 
 def operators() -> Iterator[Row]:
-    """tin_shift against a slice assignment; the others per intrinsic."""
+    """Yield tin_shift against a slice assignment, and the others per intrinsic."""
     yield tin_shift_time()
     yield tin_shift_memory()
     for name, inputs, params, limit, label in _network():
@@ -41,7 +41,7 @@ def _tin_shift() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def tin_shift_time() -> Row:
-    """``ops.run`` of (3, 15, 16, 45435) half against one slice-assignment pass over it."""
+    """Return the cost of ``ops.run`` on (3, 15, 16, 45435) halves over one slice assignment of it."""
     inputs, params = _tin_shift()
     ours, raw = [], []
     for _ in range(5):
@@ -59,7 +59,7 @@ def tin_shift_time() -> Row:
 
 
 def tin_shift_memory() -> Row:
-    """The peak of host memory of the largest case, in sizes of its tensors, inputs included."""
+    """Return the peak host memory of the largest case, in sizes of its tensors, inputs included."""
     spec = find_operator("tin_shift_backward")
     case = max(
         (c for c in spec.cases if c.group == "network"),
@@ -104,7 +104,7 @@ def _network() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], float, str
 
 
 def _cases(name: str, limit: float) -> Iterator[tuple[str, dict[str, Any], dict[str, Any], float, str]]:
-    """The float32 cases at network scale: those with more than a thousand rows of work."""
+    """Yield the float32 cases at network scale with more than a thousand rows of work."""
     for case in find_operator(name).cases:
         if case.group != "network" or (case.boards and BOARD not in case.boards):
             continue
@@ -115,9 +115,9 @@ def _cases(name: str, limit: float) -> Iterator[tuple[str, dict[str, Any], dict[
 
 
 def per_intrinsic(name: str, inputs: dict[str, Any], params: dict[str, Any], limit: float, label: str) -> Row:
-    """Seconds of ``ops.run`` over instructions, copies and scalar accesses, in units U.
+    """Return the seconds of ``ops.run`` per instruction, copy and scalar access, in units U.
 
-    For three_interpolate_backward the time of the row additions themselves is taken off: as many raw
+    For three_interpolate_backward the time of the row additions themselves is subtracted: as many raw
     additions of a tile's channels as the kernel makes.
     """
     costs = []
@@ -144,7 +144,7 @@ def per_intrinsic(name: str, inputs: dict[str, Any], params: dict[str, Any], lim
 
 
 def _row_additions(run: ops.Run, inputs: dict[str, Any], params: dict[str, Any]) -> float:
-    """Seconds of the kernel's row additions as bare NumPy calls on rows of a tile's channels."""
+    """Return the seconds of the kernel's row additions as bare NumPy calls on rows of a tile's channels."""
     _, channels, points = inputs["grad_output"].shape
     tiles = document_tiles(BOARD, inputs["grad_output"].dtype, C=channels, N=points, M=params["m"])
     row = min(tiles.Co, channels)

@@ -1,11 +1,12 @@
-"""mlusim's native engine for a bench that runs each of several interpreters and simulators in an environment of its own.
+"""mlusim's native engine as a participant of a bench that runs several interpreters and simulators, each in its own environment.
 
 The bench's driver loads this file by its path, with its module ``cases`` (inputs, references, ``Case``, ``Micro``,
 ``Overhead``) on the search path::
 
     python bench_peers.py --sizes net --extra native=/path/to/.venv/bin/python:benchmarks/peers.py
 
-``MLUSIM_PEERS_ENGINE=python`` measures the same kernels on the Python engine, ``MLUSIM_PEERS_CHECKED=1`` under all checkers.
+``MLUSIM_PEERS_ENGINE=python`` measures the same kernels on the Python engine, ``MLUSIM_PEERS_CHECKED=1`` under all
+checkers.
 """
 
 import functools
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import cases as bench  # of the bench
+import cases as bench  # a module of the bench
 import numpy as np
 
 import mlusim
@@ -28,7 +29,7 @@ from mlusim.operators.runner import SourceHandle
 BOARD = "MLU370-X4"
 ENGINE = os.environ.get("MLUSIM_PEERS_ENGINE", "native")
 CHECKED = os.environ.get("MLUSIM_PEERS_CHECKED", "") == "1"
-MOST = 81920  # floats of which two vectors fill NRAM
+MOST = 81920  # floats of each vector when two fill NRAM
 VECTOR_ADD = f"""\
 __nram__ float na[{bench.TILE}];
 __nram__ float nb[{bench.TILE}];
@@ -64,7 +65,7 @@ def _kernel(name: str, text: str) -> Any:
 
 
 def info() -> dict[str, object]:
-    """The versions, for the bench's table."""
+    """Return the versions for the bench's table."""
     return {"version": f"mlusim {mlusim.__version__} numpy {np.__version__}, {ENGINE} engine", "threads": 1}
 
 
@@ -76,14 +77,14 @@ def _described(tensor: Any, layout: str = "ARRAY") -> TensorDescriptor:
 def _operator(
     letter: str, size: str, handle: SourceHandle, call: Callable[[SourceHandle], None], out: Any
 ) -> Any:
-    """A host function of `ops`, whose kernels are those of ``kernel.mlu``."""
+    """Return the case of a host function of `ops`, with the kernels of ``kernel.mlu``."""
 
     def run() -> None:
         handle.launches.clear()
         call(handle)
         engines = [
             launch.engine for launch in handle.launches
-        ]  # what only fills an output is not a kernel.mlu
+        ]  # a launch that only fills an output is not in kernel.mlu
         if handle.last_error or engines[-1] != ENGINE:
             raise RuntimeError(handle.last_error or f"a launch did not run on the {ENGINE} engine")
 
@@ -91,7 +92,7 @@ def _operator(
 
 
 def a_kernel(size: str) -> Any:
-    """A vector addition in tiles by 16 tasks."""
+    """Return the case of a vector addition in tiles by 16 tasks."""
     a, b = bench.inputs_A(size)
     device = mlusim.Device(BOARD)
     arguments = device.empty(a.shape, np.float32), device.put(a), device.put(b), a.size // bench.CORES
@@ -102,7 +103,7 @@ def a_kernel(size: str) -> Any:
 
 
 def b_kernel(size: str) -> Any:
-    """tin_shift_forward."""
+    """Return the case of tin_shift_forward."""
     x, shifts = bench.inputs_B(size)
     handle = SourceHandle(BOARD, engine=ENGINE)
     put = handle.device.put
@@ -115,7 +116,7 @@ def b_kernel(size: str) -> Any:
 
 
 def c_kernel(size: str) -> Any:
-    """three_interpolate_backward."""
+    """Return the case of three_interpolate_backward."""
     tensors = bench.inputs_C(size)
     b, c, _, m = bench.SIZES["C"][size]
     result = np.empty((b, c, m), np.float32)
@@ -130,7 +131,7 @@ def c_kernel(size: str) -> Any:
 
 
 def d_kernel(size: str) -> Any:
-    """border_align_backward, which the bench's net size allows: K is H x W there."""
+    """Return the case of border_align_backward, possible at the bench's net size, where K is H x W."""
     tensors = bench.inputs_D(size)
     n, _, c, h, w = bench.SIZES["D"][size]
     result = np.zeros((n, h, w, 4 * c), np.float32)
@@ -151,14 +152,14 @@ def d_kernel(size: str) -> Any:
 
 
 def cases(sizes: list[str]) -> Iterator[tuple[Callable[[str], Any], str]]:
-    """The four operators at each of *sizes*."""
+    """Yield the four operators at each of *sizes*."""
     for make in (a_kernel, b_kernel, c_kernel, d_kernel):
         for size in sizes:
             yield (functools.partial(_checked, make) if CHECKED else make), size
 
 
 def _checked(make: Callable[[str], Any], size: str) -> Any:
-    """Return the case of *make* with runs under all checkers, in which they find nothing."""
+    """Return the case of *make* with runs under all checkers, which must find nothing."""
     case = make(size)
     run = case.run
 
@@ -174,7 +175,7 @@ def _checked(make: Callable[[str], Any], size: str) -> Any:
 
 
 def micros() -> Iterator[Any]:
-    """One bang_add of each size of which two vectors fit NRAM."""
+    """Yield one bang_add for each size of which two vectors fit NRAM."""
     for n in bench.MICRO_SIZES:
         if n <= MOST:
             yield bench.Micro(n, f"bang_add, {ENGINE}", functools.partial(_accumulating, n))
@@ -198,7 +199,7 @@ def _accumulating(n: int, times: int) -> Any:
 
 
 def overheads() -> Iterator[Any]:
-    """A launch of an empty kernel."""
+    """Yield the launch of an empty kernel."""
     device, kernel = mlusim.Device(BOARD), _kernel("empty", EMPTY)
     yield bench.Overhead(
         f"empty kernel, {ENGINE}",

@@ -1,7 +1,8 @@
-"""The published rows whose kernels are public: unmodified device code of a checkout, launched as its host code does.
+"""The published rows whose kernels are public: unmodified device code of a checkout, launched as its host code launches it.
 
-``MLUSIM_CHECKOUTS`` names a folder with checkouts by the name of their repository, with their history: ``mlu-ops`` (revision
-73adc65, or that of a row's own pull request) and ``AICS-openoperator``, since each row is a commit.  Nothing of them is kept here.
+``MLUSIM_CHECKOUTS`` names a folder of checkouts, each named like its repository and with its history: ``mlu-ops``
+(revision 73adc65, or that of a row's own pull request) and ``AICS-openoperator``, where each row is a commit.  No
+part of them is stored here.
 """
 
 import io
@@ -26,21 +27,21 @@ from mlusim.machine.launch import Launch
 PLACE = "MLUSIM_CHECKOUTS"
 MLU_OPS, CONTEST = "mlu-ops", "AICS-openoperator"
 X4 = "MLU370-X4"
-_OLD = "bangc-ops"  # where the library lay until 2023
+_OLD = "bangc-ops"  # the library's folder until 2023
 
 _DEVICE = re.compile(r"^(?:__mlu_entry__|__mlu_func__)[^;{]*\{.*?^\}", re.MULTILINE | re.DOTALL)
 _MACRO = re.compile(r"^#define(?:.*\\\n)*.*\n", re.MULTILINE)
 
 
 def checkout(repository: str) -> Path | None:
-    """The folder of *repository*, None where there is none."""
+    """Return the folder of *repository*, or None if there is none."""
     place = os.environ.get(PLACE)
     found = Path(place) / repository if place else None
     return found if found is not None and found.is_dir() else None
 
 
 def device_code(text: str) -> str:
-    """The macros and device functions of a source whose host part needs torch."""
+    """Return the macros and device functions of a source whose host part needs torch."""
     found = sorted([*_MACRO.finditer(text), *_DEVICE.finditer(text)], key=lambda match: match.start())
     return "\n".join(["#include <bang.h>", *(match[0].rstrip() for match in found), ""])
 
@@ -62,7 +63,7 @@ def _contest_module(commit: str, path: str, cut: tuple[str, int] | None = None) 
 
 @cache
 def _vendor_module(path: str, commit: str, board: Board) -> Any:
-    """The module of a file of mlu-ops; of an older *commit*, in whose days the library lay in ``bangc-ops``."""
+    """Return the module of a file of mlu-ops; an older *commit* may have the library in ``bangc-ops``."""
     root = checkout(MLU_OPS)
     assert root is not None
     if not commit:
@@ -78,11 +79,12 @@ def _vendor_module(path: str, commit: str, board: Board) -> Any:
 
 @frozen
 class Public:
-    """One kernel of a checkout: ``path`` in it, at ``commit`` (of mlu-ops without one: as checked out).
+    """One kernel of a checkout: ``path`` in it, at ``commit`` (without one, mlu-ops as checked out).
 
-    ``arguments`` makes them on a device; ``dim`` and ``kind`` are what the host code launches with, *dim* of the board
-    where the host takes all clusters.  ``loop`` is a macro that says how long the kernel's outer loop is, with two short
-    lengths and the source's own: the time is a + b n of it.  ``before`` are what the host launches first, ``instead`` a macro with another value.
+    ``arguments`` makes the arguments on a device.  The host code launches with ``dim`` and ``kind``; *dim* is a
+    function of the board if the host takes all clusters.  ``loop`` names a macro that sets the length of the kernel's
+    outer loop, with two short lengths and the source's own: the time is a + b n of it.  The host launches ``before``
+    first; ``instead`` is a macro with another value.
     """
 
     repository: str
@@ -98,11 +100,11 @@ class Public:
 
     @property
     def there(self) -> bool:
-        """Whether the checkout is."""
+        """Return whether the checkout exists."""
         return checkout(self.repository) is not None
 
     def launch(self, board: str, length: int = 0) -> Launch:
-        """Run it on *board*, its loop cut to *length*."""
+        """Run it on *board*, with its loop cut to *length*."""
         device = mlusim.Device(board)
         if self.repository == CONTEST:
             module = _contest_module(
@@ -124,7 +126,7 @@ def _random(*shape: int, dtype: Any = np.float16) -> np.ndarray[Any, Any]:
 def tensors(
     *made: tuple[tuple[int, ...], Any], more: Sequence[Any] = ()
 ) -> Callable[[mlusim.Device], Sequence[Any]]:
-    """Tensors of random values between 0 and 1 by shape and type, then *more* as it is."""
+    """Return a function that makes tensors of random values between 0 and 1 by shape and type, then *more* unchanged."""
     return lambda device: [*(device.put(_random(*shape, dtype=dtype)) for shape, dtype in made), *more]
 
 
@@ -139,7 +141,7 @@ def _contest(
 
 
 def normal(*made: tuple[tuple[int, ...], Any]) -> Callable[[mlusim.Device], Sequence[Any]]:
-    """Tensors by shape and type, of normal values: of kernels whose time depends on them."""
+    """Return a function that makes tensors of normal values by shape and type, for kernels whose time depends on the values."""
     generator = np.random.default_rng(0)
     return lambda device: [
         device.put(generator.standard_normal(shape, np.float32).astype(dtype)) for shape, dtype in made
@@ -147,7 +149,7 @@ def normal(*made: tuple[tuple[int, ...], Any]) -> Callable[[mlusim.Device], Sequ
 
 
 def positive(count: int, side: int) -> Callable[[mlusim.Device], Sequence[Any]]:
-    """As many symmetric positive definite matrices, and room for their factors."""
+    """Return a function that makes *count* symmetric positive definite matrices, and space for their factors."""
     half = np.random.default_rng(0).standard_normal((count, side, side), np.float32)
     square = half @ half.transpose(0, 2, 1) / side + np.eye(side, dtype=np.float32)
     return lambda device: [
@@ -169,7 +171,7 @@ _ACROSS = {"grid": lambda _: (32, 1, 1), **_UNION}
 _POOLED = (((16, 32, 128, 128), HALF), ((16, 32, 64, 64), HALF))
 _IMAGES = ((16, 64, 256, 256), HALF)
 _IRREGULAR = (((8205, 2949), HALF), ((2949, 5921), HALF), ((8205, 5921), FLOAT))
-_TILES = ("K0", 133, 261, 2949)  # one whole tile and the rest, two, all 23
+_TILES = ("K0", 133, 261, 2949)  # lengths: one whole tile and the rest, two, all 23
 _OUTER = (((16384, 32), HALF), ((32, 16384), HALF), ((16384, 16384), FLOAT))
 _PACKED = ((3 * 16 * 256 * 128,), HALF)
 _SMALL = "Matmul_with_small_K_dimension_"
@@ -216,7 +218,7 @@ CONTESTED: dict[str, Public] = {
             _contest("23bb814", "BatchNorm", "k0", 32, _IMAGES, ((64,), FLOAT), kind=mlusim.UNION8),
         )),
         _contest("65a6eda", "SVD_decomposition", "k0", 8, arguments=normal(((8, 128, 64), HALF), ((8, 128, 64), FLOAT), ((8, 64), FLOAT), ((8, 64, 64), FLOAT))),
-        # The source reads behind the end of its buffer, which has 64 elements more here.
+        # The source reads past the end of its buffer, which has 64 more elements here.
         _contest("81a99b4", "Depthwise_conv_2D", "k0", 32, ((16 * 64 * 128 * 128,), HALF), ((576,), HALF), ((16, 64, 128, 128), HALF), instead=("E2", 16964)),
         _contest("256ae0f", "Matmul_with_irregular_shapes_", "k0", 16, *_IRREGULAR, loop=_TILES),
         _contest("c3d6b01", "Matmul_with_irregular_shapes_", "k0", 128, *_IRREGULAR, loop=_TILES),
@@ -226,7 +228,7 @@ CONTESTED: dict[str, Public] = {
         _contest("506bd02", "Max_Pool_2D_with_indices", "k0", 128, *_POOLED),
         _contest("8b96134", "Cholesky_decomposition", "k0", 8, arguments=positive(8, 64)),
         _contest("3242526", "cumsum_reverse", "k0", 128, ((128, 4000), HALF), ((128, 4000), FLOAT)),
-        # The fourth collection.
+        # Kernels of the class "fourth".
         _contest("585ae85", _SMALL, "k0", 32, *_OUTER),
         _contest("6c1e425", _SMALL, "k0", 32, *_OUTER),
         _contest("a0ea046", "4D_tensor_matrix_multiplication", "k0", 32, ((2048 * 64, 256), HALF), ((256, 768), HALF), ((2048 * 64, 768), FLOAT), loop=("TR", 1024, 2048, 32768)),
@@ -262,7 +264,7 @@ CONTESTED: dict[str, Public] = {
         _contest("918bdf7", "Batch_norm_1D", "k2", 32, ((256, 512), HALF), ((512,), HALF), ((512,), HALF), ((256, 512), HALF), kind=mlusim.UNION8),
     )
 }  # fmt: skip
-"""The kernels of the contest, by commit."""
+"""The kernels of the contest by commit."""
 
 
 def _clusters(device: mlusim.Device) -> tuple[int, int, int]:
@@ -275,7 +277,7 @@ EXPERTS = 2
 def _dispatched(
     samples: int, hidden: int, capacity: int, *, gate: bool
 ) -> Callable[[mlusim.Device], Sequence[Any]]:
-    """The arguments of the backward of a dispatch of *samples* of *hidden* floats, all valid."""
+    """Return a function that makes the arguments of the backward of a dispatch of *samples* of *hidden* floats, all valid."""
 
     def make(device: mlusim.Device) -> Sequence[Any]:
         every = np.arange(samples, dtype=np.int32)
@@ -292,7 +294,7 @@ def _dispatched(
 def _balls(
     batches: int, n: int, m: int, samples: int, radius: float, dtype: Any = FLOAT
 ) -> Callable[[mlusim.Device], Sequence[Any]]:
-    """The arguments of a search among *n* points uniform in a cube of side 1."""
+    """Return a function that makes the arguments of a search among *n* points uniform in a cube of side 1."""
 
     def make(device: mlusim.Device) -> Sequence[Any]:
         points = _random(batches, n, 3, dtype=dtype)
@@ -307,14 +309,14 @@ _QUERY = "kernels/ball_query/ball_query_union1.mlu"
 
 
 def ball_query(*sizes: Any, dtype: Any = FLOAT) -> Public:
-    """The vendor's search for points within a radius, as it was when the rows were printed, in its first pull request."""
+    """Return the vendor's search for points within a radius, as in its first pull request, from which the printed rows come."""
     kernel = f"MLUUnion1KernelBallQuery<{'half' if dtype is HALF else 'float'}>"
     arguments = _balls(*sizes, dtype)
     return Public(MLU_OPS, _QUERY, kernel, arguments, _clusters, mlusim.UNION1, "2db31448")
 
 
 def dispatch(which: str, samples: int = 4608, hidden: int = 1024, capacity: int = 2880) -> Public:
-    """The vendor's second kernel of the backward of a dispatch: *which* is "data" or "gate"."""
+    """Return the vendor's second kernel of the backward of a dispatch: *which* is "data" or "gate"."""
     folder = f"moe_dispatch_backward_{which}"
     kernel = f"MLUKernelMoeDispatchBwd{which.title()}2<float>"
     path = f"kernels/moe_dispatch/{folder}/{folder}_union1.mlu"

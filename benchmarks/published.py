@@ -1,4 +1,4 @@
-"""The kernels behind published measurements that no example shows; how they look is known, their sources are not copied.
+"""The kernels behind published measurements that no example shows, rewritten from their description; no source is copied.
 
 Each ``run_*`` launches a kernel at a size and returns the launch.
 """
@@ -19,18 +19,18 @@ from mlusim.bang import (
     uint32,
 )
 
-SIDE = 8192  # rows and columns of the matrices that are transposed
+SIDE = 8192  # rows and columns of the transposed matrices
 
 
 def launched(body, board, dim, args, kind=mlusim.BLOCK):
-    """One launch; arrays among *args* are lent to the device."""
+    """Launch *body* once; arrays among *args* are lent to the device."""
     device = mlusim.Device(board)
     lent = [device.share(a) if isinstance(a, np.ndarray) else a(device) if callable(a) else a for a in args]
     return device.launch(body, dim, kind, lent)
 
 
 def empty(shape, dtype=np.float32):
-    """An argument that is a fresh tensor."""
+    """Return a function that makes a new tensor for an argument."""
     return lambda device: device.empty(shape, dtype)
 
 
@@ -39,7 +39,7 @@ def empty(shape, dtype=np.float32):
 
 @kernel
 def gather_transpose(mlu, dst, src, columns, rows):
-    """Element by element: an address for each, a gather of a column's elements, a store of them in a row."""
+    """Transpose element by element: compute an address for each, gather a column's elements, store them in a row."""
     buffer, offsets = mlu.nram(float32, SIDE), mlu.nram(uint32, SIDE)
     for i in range(64):
         offsets[i] = 4 * columns * i
@@ -51,7 +51,7 @@ def gather_transpose(mlu, dst, src, columns, rows):
 
 
 def run_gather_transpose(board, turns):
-    """*turns* columns on every core."""
+    """Run *turns* columns on every core."""
     cores = mlusim.Device(board).board.cores
     src = np.zeros((SIDE, turns * cores), np.float32)
     args = (empty(turns * cores * SIDE), src, turns * cores, turns * cores)
@@ -76,17 +76,17 @@ def tiled_transpose(mlu, dst, src, side):
 
 
 def run_tiled_transpose(board):
-    """2,048 tasks of one tile."""
+    """Run 2,048 tasks of one tile each."""
     src = np.zeros((SIDE, SIDE), np.float32)
     return launched(tiled_transpose, board, SIDE * SIDE // (HIGH * WIDE), (empty(src.shape), src, SIDE))
 
 
-PLANE = 128  # rows and columns of a tile of the good form
+PLANE = 128  # rows and columns of a tile
 
 
 @kernel
 def piped_transpose(mlu, dst, src, side):
-    """Tiles of 128 x 128 in three overlapped stages: load, transpose, store; two buffers of each."""
+    """Transpose tiles of 128 x 128 in three overlapped stages, load, transpose and store, with two buffers for each."""
     came = [mlu.nram(float32, PLANE * PLANE) for _ in range(2)]
     went = [mlu.nram(float32, PLANE * PLANE) for _ in range(2)]
     across = side // PLANE
@@ -109,7 +109,7 @@ def piped_transpose(mlu, dst, src, side):
 
 
 def run_piped_transpose(board):
-    """On all cores."""
+    """Run the piped transposition on all cores."""
     src = np.zeros((SIDE, SIDE), np.float32)
     return launched(piped_transpose, board, mlusim.Device(board).board.cores, (empty(src.shape), src, SIDE))
 
@@ -121,7 +121,7 @@ SAMPLES, HIDDEN, CAPACITY, EXPERTS = 4608, 1024, 2880, 2
 
 @kernel
 def cosine(mlu, out, x, y, rows, width):
-    """Row by row: a blocking load of each side, three products, three sums, a root and a quotient."""
+    """Work row by row: a blocking load of each side, three products, three sums, a root and a quotient."""
     a, b, c = (mlu.nram(half, width) for _ in range(3))
     result = mlu.nram(half, rows)
     for row in range(rows):
@@ -137,7 +137,7 @@ def cosine(mlu, out, x, y, rows, width):
 
 
 def run_cosine(board):
-    """256 rows of 256 halves, one task."""
+    """Run 256 rows of 256 halves in one task."""
     x = np.ones((256, 256), np.float16)
     return launched(cosine, board, 1, (empty(256, np.float16), x, x, 256, 256))
 
@@ -147,12 +147,12 @@ def run_cosine(board):
 
 @kernel
 def three_interpolate(mlu, out, features, indices, weights, shape, tile):
-    """Tile by tile over outputs and channels: transpose, pick rows by scalar indices, transpose back, multiply, add."""
+    """Interpolate tile by tile over outputs and channels: transpose, pick rows by scalar indices, transpose back, multiply, add."""
     if mlu.is_mpu():
         return
     batches, channels, m, n = shape
     kind, (c, step) = features.dtype, tile
-    wide = -(-m // (128 // kind.size)) * (128 // kind.size)  # rows of whole lines, as MLU2xx transposes them
+    wide = -(-m // (128 // kind.size)) * (128 // kind.size)  # MLU2xx transposes rows of whole lines
     feature, turned = mlu.nram(kind, max(c * wide, c * step)), mlu.nram(kind, c * wide)
     picked, total = mlu.nram(kind, c * step), mlu.nram(kind, c * step)
     packed, weight = mlu.nram(kind, 3 * step), mlu.nram(kind, 3 * step)
@@ -187,7 +187,7 @@ def three_interpolate(mlu, out, features, indices, weights, shape, tile):
 
 
 def run_three_interpolate(board, batches, c, m, n, tile, dtype=np.float32):
-    """*c* channels, *m* features, *n* outputs a batch; *tile*: channels and outputs at a time."""
+    """Run *c* channels, *m* features and *n* outputs per batch; *tile*: channels and outputs at a time."""
     cores = mlusim.Device(board).board.cores
     generator = np.random.default_rng(0)
     args = (

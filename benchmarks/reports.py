@@ -1,4 +1,4 @@
-"""The default report of each operator: its CPU time with all processes that it starts, in a folder of compiled files that is new, and once more."""
+"""The default report of each operator: its CPU time with all processes that it starts, with an empty folder of compiled files and once more."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ LIMIT = 20.0  # seconds of CPU
 
 
 def reports() -> Iterator[Row]:
-    """Each operator by itself: the first report compiles its kernels, the second finds them compiled."""
+    """Yield each operator twice: the first report compiles its kernels, the second finds them compiled."""
     for name in operators():
         with tempfile.TemporaryDirectory() as folder:
             first, second = (_cpu(name, {FOLDER: folder}) for _ in range(2))

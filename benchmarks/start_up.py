@@ -1,4 +1,4 @@
-"""What a command costs before it does anything: CPU of a process, and how many modules it loads."""
+"""The cost of starting a command: CPU of a process, and the number of modules that it loads."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ __mlu_global__ void Scale(float *out, const float *src, int n) {
 
 
 def start_up() -> Iterator[Row]:
-    """Help of every verb, one intrinsic, a small file that is translated already, and the import alone."""
+    """Yield the help of every verb, one intrinsic, a small file that is already translated, and the import alone."""
     for verb in VERBS:
         yield _row(f"mlusim {verb.name} --help", [verb.name, "--help"], HELP)
     yield _row("mlusim run --no-such-option", ["run", "--no-such-option"], HELP)
@@ -66,7 +66,7 @@ def _row(work: str, words: Sequence[str], limit: float) -> Row:
 
 
 def _least(words: Sequence[str]) -> tuple[float, str]:
-    """The least CPU that the process *words* took in several runs, and what it wrote to standard error."""
+    """Return the least CPU of the process *words* over several runs, and its output on standard error."""
     times = []
     for _ in range(QUIET):
         before = os.times()

@@ -1,6 +1,7 @@
-"""The table that every change is measured by: four works against plain loops in C++ and NumPy, and what a launch costs.
+"""The table by which every change is measured: four works against plain loops in C++ and NumPy, and the cost of a launch.
 
-All in one process, in turn, and in CPU time, the least of some rounds: what else runs on the machine slows all of them.
+All run in one process, in turn; the CPU time is the least of some rounds, since other work on the machine slows all
+of them.
 """
 
 import ctypes
@@ -26,9 +27,9 @@ from mlusim.operators.runner import SourceHandle
 from ops.three_interpolate_backward.host import tile_layout
 
 BOARD = "MLU370-X4"
-OF_TILES = 1.3  # times what C++ takes with the copies and passes of the kernel
+OF_TILES = 1.3  # times C++ with the copies and passes of the kernel
 OF_POISON = 2.0  # the same where each task makes 640 KB of NRAM poison and uses 25 KB of it
-OF_TENSORS = 3.0  # times plain loops where the tensors are made, and copied there and back
+OF_TENSORS = 3.0  # times plain loops, with the tensors made and copied to and from the device
 ONE, MORE, UNION = (
     30.0,
     1.0,
@@ -55,9 +56,10 @@ __mlu_global__ void meets(float *out, int n) {{ __sync_cluster(); }}
 
 @frozen
 class Work:
-    """One work: how C++ does it in plain loops and by the kernel's tiles, how NumPy does, and how a launch does; each returns its result.
+    """One work: functions for C++ in plain loops, C++ by the kernel's tiles, NumPy and a launch; each returns its result.
 
-    *limits* are those of the first launch, as times what it takes by tiles, in plain loops, and without the checkers.
+    *limits* are those of the first launch, in times of C++ by tiles, of C++ in plain loops, and of the launch without
+    the checkers.
     """
 
     name: str
@@ -66,11 +68,11 @@ class Work:
     tiles: Callable[[], Any]
     arrays: Callable[[], Any]
     launches: dict[str, Callable[[], Any]]
-    near: float  # how far results may lie apart
+    near: float  # the largest allowed difference between results
 
 
 def table() -> Iterator[Row]:
-    """The rows, in order; a limit is what the engine reaches on a machine with other work on it, with what stands in the way."""
+    """Yield the rows in order; a limit is the engine's result on a machine with other work on it, with the reason for its distance."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "table.mlu").write_text(TEXT, encoding="utf-8")
         kernels = bangc.load([str(Path(folder) / "table.mlu")], board=BOARD)
@@ -88,7 +90,7 @@ def _compiled(folder: Path) -> ctypes.CDLL:
 
 
 def _called(function: Any, out: np.ndarray[Any, Any], arguments: Sequence[Any]) -> Callable[[], Any]:
-    """Return a call of C++ with arrays and numbers, which returns *out*."""
+    """Return a call of C++ with arrays and numbers that returns *out*."""
     words = [
         ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else ctypes.c_int64(a)
         for a in (out, *arguments)
@@ -98,7 +100,7 @@ def _called(function: Any, out: np.ndarray[Any, Any], arguments: Sequence[Any]) 
         function(*words)
         return out
 
-    return functools.partial(run, *arguments)  # so that the arrays live as long as the call may come
+    return functools.partial(run, *arguments)  # so that the arrays live as long as the call
 
 
 def _add(library: ctypes.CDLL, kernels: Any) -> Work:
@@ -136,7 +138,7 @@ def _hosted(
     numbers: Sequence[int] = (),
     layout: str = "ARRAY",
 ) -> Callable[[], Any]:
-    """Return a call of an operator's host function, whose kernels C runs."""
+    """Return a call of an operator's host function whose kernels C runs."""
     handle = SourceHandle(BOARD, engine="native")
     result = handle.device.put(out)
     arguments = [
@@ -247,7 +249,7 @@ def _borders(library: ctypes.CDLL, _: Any) -> Work:
 
 
 def _bordered(data: Any, boxes: Any, largest: Any, shape: tuple[int, ...], pool: int) -> Any:
-    """border_align_backward over whole arrays."""
+    """Compute border_align_backward over whole arrays."""
     images, height, width, _ = shape
     size = (boxes[..., 2:] - boxes[..., :2]) / np.float32(pool)
     corners = np.stack((boxes[..., :2], boxes[..., :2], boxes[..., 2:], boxes[..., 2:]), 2)
@@ -283,7 +285,7 @@ def _bordered(data: Any, boxes: Any, largest: Any, shape: tuple[int, ...], pool:
 
 
 def _checked(launch: Callable[[], Any]) -> None:
-    """Launch under all checkers, which find nothing."""
+    """Launch under all checkers, which must find nothing."""
     watching = [checker() for checker in CHECKERS.values()]
     with attending(watching):
         launch()
@@ -292,7 +294,7 @@ def _checked(launch: Callable[[], Any]) -> None:
 
 
 def _least(runs: Sequence[Callable[[], Any]], rounds: int = ROUNDS) -> list[float]:
-    """The least CPU seconds of each of *runs*, which run in turn."""
+    """Return the least CPU seconds of each of *runs*, which run in turn."""
     least = [float("inf")] * len(runs)
     for _ in range(rounds):
         for n, run in enumerate(runs):
@@ -341,7 +343,7 @@ def _launches(kernels: Any) -> Iterator[Row]:
     meetings = [launching("meets", (4, unions, 1), mlusim.UNION1) for unions in (1, 17)]
     single, many = (
         1e6 * seconds for seconds in _least(blocks, 500)
-    )  # for themselves: what is large would leave no cache to them
+    )  # separately: large work would leave them no cache
     union, unions = (1e6 * seconds for seconds in _least(meetings, 30))
     yield Row("a launch of one task", single, ONE, "us", "device.launch, an empty kernel")
     yield Row("each further Block task", (many - single) / 64, MORE, "us", "of 65")

@@ -1,4 +1,4 @@
-"""Launches on two threads against one: the wall, which wants a quiet machine, and the processor time of what remains in order."""
+"""Launches on two threads against one: wall time, which needs a quiet machine, and the processor time of the longest sequence."""
 
 import contextlib
 import ctypes
@@ -27,7 +27,7 @@ from mlusim.machine.native.run import Loaded
 from mlusim.machine.native.threads import Threads
 
 MANY = 2
-WANTED = 1.8  # times as fast on two cores
+WANTED = 1.8  # times faster on two cores
 CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck", "valuecheck")
 ELEMENTS = 4 << 20
 TEXT = """\
@@ -47,7 +47,8 @@ __mlu_global__ void add(const float *x, const float *y, float *z, int n) {
 }
 """
 
-# The same bytes in C alone, by two calls of one function: what the machine's memory gives one core and two.
+# The same bytes in C alone, by two calls of one function: the memory bandwidth that the machine gives one
+# core and two.
 BARE = """\
 #include <string.h>
 enum { TILE = 16384 };
@@ -64,24 +65,24 @@ __attribute__((visibility("default"))) void copies(const float *x, const float *
 
 @define
 class Spent:
-    """The seconds that the launches of one call took: by the clock, in the launching thread, and in each thread's tasks."""
+    """The seconds of the launches of one call: by the clock, in the launching thread, and in each thread's tasks."""
 
     wall: float = 0.0
     launching: float = 0.0
-    tasks: list[float] = field(factory=lambda: [0.0] * MANY)  # the first are those in the launching thread
+    tasks: list[float] = field(factory=lambda: [0.0] * MANY)  # the first is that of the launching thread
     threads: list[int] = field(factory=list)
 
     @property
     def span(self) -> float:
-        """Seconds of processor time one after the other, however many cores there are."""
+        """Return the processor seconds of the longest sequence, whatever the number of cores."""
         return self.launching - self.tasks[0] + max(self.tasks)
 
 
 @contextlib.contextmanager
 def _measured() -> Iterator[Spent]:
-    """Note what the launches in the block take."""
+    """Record the time of the launches in the block."""
     spent = Spent()
-    launch, work = Device.launch_with, Threads._work  # noqa: SLF001 - what a thread does is timed
+    launch, work = Device.launch_with, Threads._work  # noqa: SLF001 - the work of a thread is timed
     crew = Loaded.run_crew
 
     def launched(device: Device, *arguments: Any) -> Any:
@@ -112,7 +113,7 @@ def _measured() -> Iterator[Spent]:
 
 
 def threads() -> Iterator[Row]:
-    """Each case on one thread and on two, without checkers and with them; and what two cores can gain there."""
+    """Yield each case on one thread and on two, without and with checkers; and the gain that two cores allow there."""
     yield _bare()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "add.mlu"
@@ -142,7 +143,7 @@ def _operator(name: str, inputs: Any, params: Any, checks: tuple[str, ...]) -> N
 
 
 def _bare() -> Row:
-    """The add of floats in C alone on two threads, against one."""
+    """Return the time of the addition of floats in C alone on two threads, against one."""
     # a function of the library's PyDLL would keep Python's lock
     address = ctypes.cast(load(BARE).copies, ctypes.c_void_p).value
     copies = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_long)(address or 0)
@@ -173,7 +174,7 @@ def _bare() -> Row:
 
 
 def _rows(name: str, work: Callable[[], Any]) -> Iterator[Row]:
-    """The best of five on each number of threads, in turn."""
+    """Yield the best of five on each number of threads, in turn."""
     spent_on: dict[int, list[Spent]] = {1: [], MANY: []}
     for _ in range(6):
         for many, several in spent_on.items():

@@ -12,13 +12,13 @@ from typing import TypeVar
 
 from attrs import frozen
 
-_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: what a process leaves behind becomes a child of this one
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: processes left by a child become children of this one
 _Result = TypeVar("_Result")
 
 
 @frozen
 class Row:
-    """One line of the report: what was measured, in which unit, and what it may cost at most."""
+    """One line of the report: the measured value, its unit, and its limit."""
 
     work: str
     measured: float
@@ -28,12 +28,12 @@ class Row:
 
     @property
     def holds(self) -> bool:
-        """Whether the limit holds."""
+        """Return whether the limit holds."""
         return self.measured <= self.limit
 
 
 def seconds(function: Callable[[], object], number: int) -> float:
-    """Seconds of one call, over *number* calls in a row."""
+    """Return the seconds of one call, averaged over *number* calls in a row."""
     start = time.perf_counter()
     for _ in range(number):
         function()
@@ -43,7 +43,7 @@ def seconds(function: Callable[[], object], number: int) -> float:
 def ratio(
     ours: Callable[[], object], raw: Callable[[], object], number: int, rounds: int = 15
 ) -> tuple[float, float, float]:
-    """The median over *rounds* of time(ours) / time(raw), and the medians of both in seconds."""
+    """Return the median over *rounds* of time(ours) / time(raw), and the medians of both in seconds."""
     pairs = []
     enabled = gc.isenabled()
     gc.disable()
@@ -70,7 +70,7 @@ def cpu_of(work: Callable[[], _Result]) -> tuple[_Result, float]:
     try:
         older, before = _children(), os.times()
         result = work()
-        while fresh := _children() - older:  # not those that were there before, which may stay
+        while fresh := _children() - older:  # not the earlier ones, which may go on
             for child in fresh:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(child, 0)
@@ -82,6 +82,6 @@ def cpu_of(work: Callable[[], _Result]) -> tuple[_Result, float]:
 
 
 def _children() -> set[int]:
-    """The processes whose parent this one is."""
+    """Return the processes whose parent is this one."""
     threads = Path("/proc/self/task").glob("*/children")
     return {int(child) for thread in threads for child in thread.read_text().split()}

@@ -1,6 +1,6 @@
-"""A toolkit folder: what ``cncc`` takes, the first launch of a program, a round trip to the simulator, and a launch.
+"""A toolkit folder: the time of ``cncc``, of a program's first launch, of a round trip to the simulator, and of a launch.
 
-CPU of all processes counts, that of the simulator, too: other work on the machine changes it little.
+The CPU time of all processes counts, including the simulator's: other work on the machine changes it little.
 """
 
 import functools
@@ -25,9 +25,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "13_lab_program.mlu"
 COMPILE, KEPT, FIRST = 2.0, 0.3, 1.0  # seconds of CPU
 TRIP, LAUNCH = 15.0, 45.0  # us
 TIMES, ROUNDS, QUIET = 2000, 20, 2
-LAUNCHES = (
-    50_000  # of a program: its start takes half a second, which differs by more than 2,000 launches take
-)
+LAUNCHES = 50_000  # launches of a program: its start of half a second varies by more than 2,000 launches take
 KERNEL = "__mlu_global__ void nothing(const float *a, int n) {}\n"
 PROGRAM = r"""
 #include <cnrt.h>
@@ -55,7 +53,7 @@ int main(int, char **argv) {
 
 
 def toolkit() -> Iterator[Row]:
-    """`cncc` without and with a cache, then programs."""
+    """Yield the time of `cncc` without and with a cache, then of programs."""
     with tempfile.TemporaryDirectory() as folder:
         yield from _rows(Path(folder))
 
@@ -99,13 +97,13 @@ def _rows(folder: Path) -> Iterator[Row]:
 
 
 def _clangs(words: Sequence[str]) -> list[str]:
-    """The words of clang behind those of ``cncc``."""
+    """Return the words of the clang command behind those of ``cncc``."""
     told = subprocess.run([*words, "--bang-host-only", "-###"], capture_output=True, text=True, check=True)  # noqa: S603 - ours
     return shlex.split(told.stderr.strip().splitlines()[-1])
 
 
 def _device_launch(folder: Path) -> float:
-    """CPU of a launch of the same kernel from Python, in us."""
+    """Return the CPU time of a launch of the same kernel from Python, in us."""
     (folder / "kernel.mlu").write_text(KERNEL, encoding="utf-8")
     kernel = bangc.load(str(folder / "kernel.mlu"))["nothing"]
     device = mlusim.Device(find_board(BOARD))
@@ -118,7 +116,7 @@ def _device_launch(folder: Path) -> float:
 
 
 def _two(words: Sequence[str], more: Mapping[str, str]) -> float:
-    """CPU of *words* where only the supplied headers are in the cache: another file was translated before."""
+    """Return the CPU time of *words* with only the supplied headers in the cache: another file was translated before."""
     blank = Path(words[-1]).with_name("blank.mlu")
     blank.write_text("__mlu_global__ void nothing() {}\n", encoding="utf-8")
     _cpu([words[0], str(blank), "-c", "-o", words[-1]], more)
@@ -130,7 +128,7 @@ def _least(words: Sequence[str]) -> float:
 
 
 def _cpu(words: Sequence[str], more: Mapping[str, str] | None = None) -> float:
-    """CPU that *words* took with all that they started, in seconds."""
+    """Return the CPU seconds of *words* and of all processes that they started."""
     environment = {**os.environ, **(more or {})}
     run = functools.partial(subprocess.run, words, check=True, stdout=subprocess.DEVNULL, env=environment)
     return cpu_of(run)[1]

@@ -1,4 +1,4 @@
-"""What building an extension of PyTorch costs when the headers are precompiled: its kernels, its binding, the linker; and the binding with pybind11."""
+"""The cost of building an extension of PyTorch with precompiled headers: its kernels, its binding, the linker; and of a binding with pybind11."""
 
 import time
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ WITH_PYBIND11 = "torch::Tensor scale(torch::Tensor x, double by); inline int cou
 
 
 def torch_build() -> Iterator[Row]:
-    """Build extensions whose texts no cache has."""
+    """Yield builds of extensions whose texts are in no cache."""
     builder = TorchBuilder(installed(str(toolkit_folder(BOARD))))
     builder.prepare(SOURCE)
     mark = f"\n// {time.time_ns()}\n"

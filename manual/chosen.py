@@ -1,11 +1,11 @@
-"""Words of a command line that choose what is made again."""
+"""Command-line words that choose which files to make again."""
 
 import sys
 from collections.abc import Collection, Sequence
 
 
 def chosen(names: Sequence[str], legal: Collection[str], what: str) -> Collection[str]:
-    """Return *names*, or all *legal* ones where none is given; nothing, with a sentence on standard error, where one is not a *what*."""
+    """Return *names*, or all *legal* ones if none is given; return nothing, after a sentence on standard error, if a name is not a *what*."""
     unknown = next((name for name in names if name not in legal), None)
     if unknown is None:
         return names or legal

@@ -1,4 +1,4 @@
-"""The pages of what one types: the verbs of ``mlusim``, the flags of ``cncc`` and the debugger's commands, from the tables that those use."""
+"""The reference pages of the verbs of ``mlusim``, the flags of ``cncc`` and the debugger's commands, made from the tables in the code."""
 
 import argparse
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The page of coverage: every name of the vendor, what it is here, how certain that is."""
+"""The page of coverage: every name of the vendor, its counterpart here, and how certain that is."""
 
 from collections.abc import Iterator, Mapping
 
@@ -30,7 +30,7 @@ OUR_FORMS = (
     "bang_findfirst1_stored",
     "bang_findlast1_stored",
 )
-"""Rows for longer forms of a vendor's name, which a call of that name reaches."""
+"""The rows for longer forms of a vendor's name, to which a call of that name leads."""
 
 HEAD = """# Coverage of the vendor's names
 

@@ -71,13 +71,13 @@ REMARKS: Mapping[str, str] = {
     r"__bangRegisterFunction": "what constructors of the compiled program call for each kernel; tools may hook it",
     r"__cudaPushCallConfiguration|cudaConfigureCall": "of clang's `<<<>>>`: keeps the grid, the task type and the queue",
     r"__mlusim_check": "of the macro CNRT_CHECK: says what failed, and ends the program with 1",
-    # The special stands before the general: the last pattern fits every name of cnnl.
+    # Special patterns come before general ones: the last pattern fits every name of cnnl.
     r"cnnlCreate\w*|cnnlDestroy\w*|cnnlSet\w*": "handles, descriptors and what is set in them",
     r"cnnlGet\w*WorkspaceSize\w*": "0: the stand-ins need no workspace",
     r"cnnlGet\w*": "one algorithm is found",
     r"cnnl\w+": "a stand-in in NumPy (decision 0023), which takes no time",
 }  # fmt: skip
-"""What a name does here, where that is not all in the name; the first pattern that is the whole name counts."""
+"""Remarks on functions whose names do not say it all; the first pattern that matches the whole name counts."""
 
 
 def names(header: str) -> list[str]:
@@ -92,7 +92,7 @@ def names(header: str) -> list[str]:
         )
         declared = re.findall(r"\bcnnlStatus_t (cnnl\w+)\(", text)
         return [
-            # The last match is the pattern inside the macro, which is not a name.
+            # The last match is the pattern inside the macro, not a name.
             *declared[:-1],
             *(f"cnnl{verb}{kind}" for kind in kinds for verb in ("Create", "Destroy")),
             *(f"cnnl{c}" for c in calls),

@@ -103,12 +103,12 @@ def _types(row: Intrinsic, o: Operand) -> str:
     if o.name in row.void:
         how = row.void[o.name]
         return (
-            # A void pointer has the type that another parameter names, or is seen as one type always.
+            # A void pointer has the type that another parameter names, or has always one type.
             f"by the type of {how}" if any(p.name == how for p in row.parameters) else f"any, seen as {how}"
         )
     text = ", ".join(d.name for d in o.dtypes)
     old = ", ".join(d.name for d in o.dtypes_2xx)
-    # 270 stands for MLU2xx: another set of types there matters only where the row exists there.
+    # 270 stands for MLU2xx: its set of types is shown only if the row exists there.
     return f"{text}; MLU2xx: {old}" if row.available(270) and old != text else text
 
 
@@ -156,7 +156,7 @@ def _cost(row: Intrinsic) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Return the marks of reStructuredText as those of Markdown."""
+    """Return the text with reStructuredText markup replaced by Markdown."""
     code = re.sub(r"``(.+?)``", lambda m: f"`{m[1]}`".replace("\n", " "), text, flags=re.DOTALL)
     return code.replace("::\n", ":\n")
 

@@ -18,7 +18,7 @@ def listings() -> dict[str, Path]:
 
 
 def page(name: str, path: Path) -> str:
-    """Return the page of the listing in *path*, of the operator folder *name*."""
+    """Return the page of the listing in *path*, which belongs to the operator folder *name*."""
     listing = read_listing(path)
     head = (
         f"Left is {' '.join(listing.about)}; right is `ops/{name}/{listing.source.name}`, with the numbers of\nits lines. Between them stands whether a line is the same (=), another one (~), only in the document (-) or only in the\n"

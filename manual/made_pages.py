@@ -1,4 +1,4 @@
-"""The pages of the site that no file of ``docs/`` holds: they say what the code says, and are made where the site is."""
+"""The pages of the site that are not stored in ``docs/``: they are generated from the code when the site is made."""
 
 import functools
 from collections.abc import Callable, Mapping

@@ -1,6 +1,7 @@
-"""The tables in pages that are written by hand but for them: ``python -m manual.page_tables`` writes them as the code has them.
+"""The generated tables within hand-written pages: ``python -m manual.page_tables`` writes them from the code.
 
-With words, as ``time``, ``checkers`` or ``operators``, those of these pages alone; the figures of operators take minutes.
+With words such as ``time``, ``checkers`` or ``operators``, only those pages are written; the figures of operators
+take minutes.
 """
 
 import re
@@ -46,7 +47,7 @@ CONSTANTS = (
 
 
 def constants() -> str:
-    """Return every value of every constant, in the order of the code: that of all boards first, then those of their own."""
+    """Return every value of every constant, in the order of the code: the value for all boards first, then those of single boards."""
     return CONSTANTS + "".join(_constant(rate, value) for rate in RATES for value in rate.values)
 
 
@@ -73,14 +74,14 @@ def _evidence(value: BoardValue) -> Iterator[str]:
         yield f"measured on {', '.join(value.measured)}, inherited elsewhere"
 
 
-# -- what checkers do not see, by rows and rules ----------------------------------------------------
+# -- what checkers cannot detect, by rows and rules ----------------------------------------------------
 
 LIMITS = "| what | which |\n| --- | --- |\n"
 BOARD = "MLU370-X4"
 
 
 def limits() -> str:
-    """Return the limits that follow from what rows and rules declare."""
+    """Return the limits that follow from the declarations of rows and rules."""
     return LIMITS + "".join(f"| {what} | {which} |\n" for what, which in _limits(find_board(BOARD).arch))
 
 
@@ -108,8 +109,8 @@ def _named(rows: list[Intrinsic]) -> str:
 
 # -- the predicted figures of operators -------------------------------------------------------------
 
-# A table is one of these where the line in front of it names the command ``mlusim report OPERATOR``.  Its rows name a case
-# and a board; its columns are efficiencies, the time, or policies, whose times they hold.
+# A table holds such figures if the line before it names the command ``mlusim report OPERATOR``.  Its rows
+# name a case and a board; its columns are efficiencies, the time, or policies with their times.
 _COMMAND = re.compile(r"`mlusim report (\w+)")
 _FIGURES: dict[str, Callable[[Efficiency], str]] = {
     "compute %": lambda e: f"{100 * e.compute_efficiency:.2f}",
@@ -121,7 +122,7 @@ Perform = Callable[[Job], CallRecord]
 
 
 def predicted(text: str, perform: Perform = perform, only: str = "") -> str:
-    """Return the page *text* with its predicted figures as they are today; with *only*, just in rows that begin so."""
+    """Return the page *text* with its predicted figures recomputed; with *only*, just in rows that begin with it."""
     operator, head, lines = "", tuple[str, ...](), list[str]()
     for line in text.splitlines(keepends=True):
         cells = _cells(line)
@@ -188,7 +189,7 @@ PAGES = {"time": _time, "checkers": _checkers, "operators": _operators}
 
 
 def main(names: Sequence[str]) -> int:
-    """Write the pages that *names* lists, or all of them, again."""
+    """Write again the pages listed in *names*, or all of them."""
     pages = chosen(names, PAGES, "page")
     for name in pages:
         PAGES[name]()

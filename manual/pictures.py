@@ -1,7 +1,7 @@
 """The pictures of the documentation that mlusim draws itself: ``python -m manual.pictures`` writes them to ``docs/pictures``.
 
-With words, as ``finding`` or ``debugger-80x24``, those alone.  Pictures of pages take a Chromium, which ``BROWSER`` may name; without one
-they are left as they are, and said.
+With words such as ``finding`` or ``debugger-80x24``, only those are drawn.  Pictures of pages need a Chromium, which
+``BROWSER`` may name; without one they are left as they are, with a message.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ class _Terminal(io.StringIO):
 
 
 def said(command: str) -> str:
-    """Return what *command* of ``mlusim`` prints on a terminal in the folder of the example."""
+    """Return the output of *command* of ``mlusim`` on a terminal in the folder of the example."""
     screen = _Terminal()
     settings = {"COLUMNS": str(COLUMNS), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
     with (
@@ -82,7 +82,7 @@ def said(command: str) -> str:
 
 
 def _typed(name: str) -> str:
-    """Draw the terminal in which the command of the picture *name* was typed."""
+    """Draw the terminal after the command of the picture *name*."""
     command = COMMANDS[name]
     page = Terminal(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     shown = Text("\n").join([Text(f"$ {command.partition(' --command')[0]}"), Text.from_ansi(said(command))])
@@ -92,7 +92,7 @@ def _typed(name: str) -> str:
 
 
 def _offline(drawn: str) -> str:
-    """Return the picture with the reader's own fonts in place of those that it would fetch."""
+    """Return the picture with the reader's own fonts instead of fonts that it would download."""
     return re.sub(r"@font-face \{.*?\}\s*|<!--.*?-->\s*", "", drawn, flags=re.DOTALL)
 
 
@@ -105,7 +105,7 @@ _COLORS = {
 
 
 def _on_paper(drawn: str, title: str, marks: str = "", edge: int = 16, head: int = 44) -> str:
-    """Return the SVG *drawn* on white below *title* and *marks*: the page that shows it may be dark."""
+    """Return the SVG *drawn* on white below *title* and *marks*, because the page that shows it may be dark."""
     width, height = map(float, drawn.partition('viewBox="0 0 ')[2].partition('"')[0].split())
     inside = drawn.partition(">")[2]
     box = f'x="{edge}" y="{head + edge}" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
@@ -121,7 +121,7 @@ def _on_paper(drawn: str, title: str, marks: str = "", edge: int = 16, head: int
 
 
 def _pipes() -> str:
-    """Draw what the pipes of `MENDED` do, and what its cores wait for."""
+    """Draw what the pipes of `MENDED` do, and the reasons for which its cores wait."""
     module, device = bangc.load(EXAMPLE / MENDED, board=BOARD), Device(BOARD)
     data = np.random.default_rng(0).standard_normal(COUNT).astype(np.float32)
     with profiled() as profile:
@@ -210,7 +210,7 @@ def _report(page: Path) -> None:
 
 
 def _lines(page: Path) -> None:
-    """Write the part of the page of a launch that has its pipes, its cores and its lines; the head is that of every page."""
+    """Write the part of a launch's page with its pipes, its cores and its lines; the head is that of every page."""
     mlusim(
         ["profile", "border_align_backward", "--case", "vendor_1x70x4x129", "--launch", "2", "-o", str(page)]
     )
@@ -219,7 +219,7 @@ def _lines(page: Path) -> None:
 
 
 def _gallery(page: Path) -> None:
-    """Write some cells of the notebook of examples, with the outputs that a test keeps current."""
+    """Write some cells of the notebook of examples, with their outputs, which a test keeps current."""
     cells = json.loads((ROOT / "examples" / "gallery.ipynb").read_text(encoding="utf-8"))["cells"]
     parts = [GALLERY]
     for cell in cells:
@@ -262,7 +262,7 @@ def _photographed(name: str, browser: str) -> None:
         ]
         picture = f"--screenshot={FOLDER / f'{name}.png'}"
         command = [browser, *words, *size, picture, page.as_uri()]
-        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - a browser, which draws what was just written
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - a browser, which draws the file just written
 
 
 # -- all of them ------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ PICTURES: Mapping[str, Callable[[], str]] = {
 
 
 def main(names: Sequence[str]) -> int:
-    """Write the pictures that *names* lists, or all of them, again."""
+    """Draw again the pictures listed in *names*, or all of them."""
     wanted = chosen(names, [*PICTURES, *PAGES], "picture")
     browser = next(filter(None, map(shutil.which, filter(None, BROWSERS))), None)
     for name in wanted:

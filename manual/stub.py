@@ -69,14 +69,14 @@ MACHINE = """    core: Core
     def __init__(self, core: Core) -> None: ...
 """
 
-# What a caller may pass for each kind of parameter.
+# The type of the values that a caller may pass for each kind of parameter.
 TYPES: Mapping[str, str] = {"tile": "Ptr", "count": "Count", "value": "Scalar", "either": "Ptr | Scalar"}
 NAMED: Mapping[str, str] = {
     "value": "Scalar",
     "pointer": "Ptr",
     "op": "Count",
     "mode": "Count",
-} | dict.fromkeys(("src", "src0", "src1", "src2", "start", "step"), "Register | Scalar")  # of a register
+} | dict.fromkeys(("src", "src0", "src1", "src2", "start", "step"), "Register | Scalar")  # may be a register
 MEMORY: Mapping[str, str] = {
     "nram": "dtype: ElementType, count: Count, values: Sequence[Any] | None = None",
     "wram": "dtype: ElementType, count: Count, values: Sequence[Any] | None = None",
@@ -86,7 +86,7 @@ MEMORY: Mapping[str, str] = {
 
 
 def stub_text() -> str:
-    """Return the text of the whole stub."""
+    """Return the whole text of the stub."""
     lines = [HEAD.rstrip("\n"), *_docstring(Mlu.__doc__ or "", 4), ""]
     lines += [f"    {name}: int" for name in BUILT_IN]
     lines.append(MACHINE.rstrip("\n"))

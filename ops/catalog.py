@@ -1,4 +1,4 @@
-"""Every operator of this package: each folder with an ``operator.py`` brings its own."""
+"""Every operator of this package: each folder with an ``operator.py`` defines its own."""
 
 import importlib
 import pkgutil

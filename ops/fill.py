@@ -1,7 +1,7 @@
 """Fill: the library's launch that gives a tensor one value, used before a kernel that adds to it.
 
-The document of the library tells what Fill does, not how; its kernel here is inferred.  It is a launch,
-not a memset of the driver, so that its time counts as in the vendor's measurements, which take the whole
+The document of the library mentions Fill without its implementation; the kernel here is inferred.  It is a launch,
+not a memset of the driver, so that its time counts as in the vendor's measurements, which include the whole
 call, and so that checkers see the tensor being written.
 """
 
@@ -13,7 +13,7 @@ from mlusim.host import Handle, TensorDescriptor
 
 @kernel
 def MLUUnion1Fill(mlu: Mlu, output: Ptr, count: int, value: Any) -> None:
-    """Give the *count* elements of output the *value*, an even share to each core."""
+    """Set the *count* elements of output to *value*, with an even share for each core."""
     if mlu.is_mpu():
         return
     share, rest = divmod(count, mlu.taskDim)

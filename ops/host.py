@@ -20,12 +20,12 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = _gathered()
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """A host function by the vendor's name."""
+    """Return a host function by the vendor's name."""
     if name in FUNCTIONS:
         return FUNCTIONS[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """The functions, for those who complete or inspect."""
+    """Return the names of the functions, for completion."""
     return list(FUNCTIONS)

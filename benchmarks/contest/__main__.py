@@ -21,7 +21,7 @@ BEGIN, END = "<!-- begin: python -m benchmarks contest --page -->\n", "<!-- end 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Judge every problem that is asked for, and print the table; 1 where a kernel is not right."""
+    """Judge every requested problem and print the table; return 1 if any kernel is not right."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks contest", description=__doc__)
     parser.add_argument(
         "checkout", type=Path, help="a checkout of PRO-2684/AICS-openoperator, with its history"
@@ -100,7 +100,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _measured(rows: Sequence[Tested]) -> int:
-    """Print what the kit's tester takes, and the medians."""
+    """Print the verdicts and times of the kit's own tester, and the medians."""
     print(
         "| problem | the kit's tester says | CPU with the build (s) | again (s) |\n| --- | --- | --- | --- |"
     )
@@ -129,7 +129,7 @@ def page(path: Path, shown: str) -> None:
 
 
 def table(verdicts: Sequence[Verdict], missing: Sequence[str] = ()) -> str:
-    """A row a problem, and the sums: kernels, apart from them what is none, and the names of what is *missing*."""
+    """Return a table with a row per problem, and the sums: of kernels, of submissions that are not kernels, and the names of *missing* problems."""
     lines = [
         "| problem | outcome | largest difference | predicted time (us) | findings | remark |",
         "| --- | --- | --- | --- | --- | --- |",

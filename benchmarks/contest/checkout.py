@@ -1,4 +1,4 @@
-"""The problems of a checkout: each with the source that was accepted, and what the starter kit has for it."""
+"""The problems of a checkout: each with the accepted source and the starter kit's files for it."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ _PLACE = 'bang_func_source = """\n"""'
 
 @frozen
 class Problem:
-    """One row of the table in the repository's README, *commit* is the last one that its row links; or a *file* of a team at its head."""
+    """A problem: one row of the table in the repository's README, where *commit* is the last commit that the row links; or a team's *file* at the head of the checkout."""
 
     index: str
     name: str
@@ -26,11 +26,11 @@ class Problem:
 
     @property
     def title(self) -> str:
-        """Return the name that tells files of one problem from each other."""
+        """Return the name that distinguishes the files of one problem."""
         return Path(self.file).stem or self.name
 
     def source(self) -> str:
-        """The text that was accepted.  Raises `UsageError` where the history lacks it."""
+        """Return the accepted source.  Raises `UsageError` if the history lacks it."""
         shown = subprocess.run(  # noqa: S603 - the user's own checkout
             ["git", "-C", str(self.checkout), "show", f"{self.commit}:{self.file or f'{self.name}.mlu'}"],  # noqa: S607
             capture_output=True,
@@ -43,9 +43,9 @@ class Problem:
         return shown.stdout.decode("utf-8")
 
     def solution(self, source: Path) -> str:
-        """The kit's module for this problem, with the text of the file *source* in the place that it leaves for it.
+        """Return the kit's module for this problem, with the text of the file *source* inserted at its place holder.
 
-        Raises `UsageError` where the kit has none.
+        Raises `UsageError` if the kit has no such module.
         """
         template = self._of_kit("mlu", "_mlu.py").read_text(encoding="utf-8")
         if _PLACE not in template:
@@ -54,10 +54,10 @@ class Problem:
         return template.replace(_PLACE, read, 1)
 
     def reference(self) -> Path:
-        """The module with ``Model``, ``get_inputs`` and ``get_init_inputs``.
+        """Return the path of the module with ``Model``, ``get_inputs`` and ``get_init_inputs``.
 
-        The kit's, which gives the weights that its module for the problem takes; most are the same in the repository.
-        Raises `UsageError` where there is none.
+        It is the kit's module, which defines the weights that the kit's module for the problem expects; most are the
+        same in the repository. Raises `UsageError` if there is none.
         """
         return self._of_kit("ref", ".py")
 
@@ -69,9 +69,9 @@ class Problem:
 
 
 def problems(checkout: Path, kit: Path) -> list[Problem]:
-    """All rows that link a commit; of a checkout without such a table all files whose names the kit has, as they are at its head.
+    """Return all rows that link a commit; for a checkout without such a table, all files at its head whose names the kit knows.
 
-    Raises `UsageError` where there are none.
+    Raises `UsageError` if there are none.
     """
     readme = checkout / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""

@@ -1,8 +1,9 @@
-"""The process of one submission: ``child.py REQUEST`` runs its module on the device ``mlu``, and leaves arrays beside the request.
+"""The process of one submission: ``child.py REQUEST`` runs its module on the device ``mlu`` and leaves arrays beside the request.
 
-The reference comes first, on the CPU, so that nothing of the submission has run by then.  The folder ``expected`` has what it gives,
-``actual`` what the submission gives, ``changed`` what the reference gives on the same inputs after the submission has replaced
-functions of Python: an array a file, by number, which the judge need not read as a whole. ``told.json`` has the rest, and is replaced after each step.
+The reference runs first, on the CPU, before any code of the submission has run.  The folder ``expected`` has the
+reference's results, ``actual`` the submission's results, and ``changed`` the reference's results on the same inputs
+after the submission has replaced functions of Python. Each array is a numbered file, which the judge need not read as
+a whole. ``told.json`` has the rest, and is rewritten after each step.
 """
 
 import builtins
@@ -22,25 +23,25 @@ from typing import Any
 from mlusim.judge.confine import confined, limited, without_network
 from mlusim.toolkit.torch.builder import TorchBuilder, installed
 
-DRAWN_SINGLY = 16  # for fewer numbers than this, PyTorch draws one at a time, in double precision
-_PART = 1 << 22  # elements that are drawn at once
+DRAWN_SINGLY = 16  # PyTorch draws fewer numbers than this one by one, in double precision
+_PART = 1 << 22  # elements drawn at once
 LATE = 0.1  # seconds: SVD_decomposition launches 10 ms after it has returned, and the contest looks later
 
 
 def main(path: Path) -> None:
-    """Do what the request in the file *path* asks for."""
+    """Carry out the request in the file *path*."""
     asked = json.loads(path.read_text(encoding="utf-8"))
     if "MLUSIM_SERVER" in os.environ:  # under mlusim check, whose socket is of this network
         driver = ctypes.CDLL(f"{os.environ['NEUWARE_HOME']}/lib64/libcnrt.so", ctypes.RTLD_GLOBAL)
         driver.cnrtGetDeviceCount(ctypes.byref(ctypes.c_uint()))
     builder = TorchBuilder(
         installed(os.environ["NEUWARE_HOME"])
-    )  # what all share opens more files than a submission may
+    )  # the shared modules open more files than a submission may
     builder.backend()
     builder.prepare(Path(asked["source"]).read_text(encoding="utf-8"))
     network = without_network()  # in a user namespace no process can raise its priority
     everything = [str(path) for path in Path("/").iterdir() if path.is_dir()]
-    confined(asked["writable"], everything, network=network)  # submissions look for nothing among files
+    confined(asked["writable"], everything, network=network)  # so that submissions cannot search the files
     limited(asked["seconds"], asked["memory"], asked["memory"] << 4)
     run(path.parent, asked["reference"], asked["solution"], asked["seed"])
 
@@ -62,12 +63,12 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
     told: dict[str, Any] = {"step": "build"}
     _tell(folder, told)
 
-    import torch_mlu  # noqa: F401, PLC0415 - what it changes is not a change of the submission's
+    import torch_mlu  # noqa: F401, PLC0415 - its replacements do not count as the submission's
 
     measured, before = benchmark_hardware_time_once, dict(_functions())
     module = _loaded("solution", solution)
-    # The two models of the contest's tester, under its names: submissions look for weights among the variables of their callers.
-    # The device is the one that the submission has chosen.
+    # The two models of the contest's tester, under its names: submissions look for weights among the
+    # variables of their callers. The device is the one that the submission has chosen.
     model_perf = _on_device(copy.deepcopy(model).to(torch.float16))
     model = _on_device(model)
     submission = _on_device(module.ModelNew(*init_inputs))
@@ -89,7 +90,7 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
     told["step"] = "done"
     _tell(folder, told)
     if told["replaced"]:
-        draw(state)  # of the weights that the reference draws itself, and of nothing else
+        draw(state)  # the state before the reference drew its weights, and nothing else
         _keep(
             folder / "changed",
             _expected(_loaded("reference", reference).Model(*wide).to(torch.float32), inputs),
@@ -97,9 +98,9 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
 
 
 def benchmark_hardware_time_once(function: Any, inputs: list[Any]) -> tuple[float, Any]:
-    """The time that the simulator predicts for a call, in us, and what the call gives.
+    """Return the simulator's predicted time of a call, in us, and the call's result.
 
-    It has the name that submissions look for in ``__main__`` in order to replace it.
+    It has the name under which submissions look for it in ``__main__`` in order to replace it.
     """
     import torch  # noqa: PLC0415
 
@@ -113,10 +114,10 @@ def benchmark_hardware_time_once(function: Any, inputs: list[Any]) -> tuple[floa
 
 @contextlib.contextmanager
 def older_draws() -> Iterator[None]:
-    """While it lasts, ``torch.randn`` draws numbers of half as the PyTorch of the contest's machines does, up to 2.9 on the CPU.
+    """Make ``torch.randn`` draw numbers of type half as the contest's PyTorch (up to 2.9, on the CPU) does.
 
-    Their logarithm is of one of 2048 numbers, so that none is beyond 3.91 and the deviation is 0.9988: BatchNorm takes 1.001
-    for its reciprocal.
+    Their logarithm is drawn from 2048 values, so no number is beyond 3.91 and the deviation is 0.9988: BatchNorm
+    takes 1.001 for its reciprocal.
     """
     import torch  # noqa: PLC0415
 
@@ -141,7 +142,7 @@ def older_draws() -> Iterator[None]:
 
 
 def _expected(model: Any, inputs: list[Any]) -> Any:
-    """What the reference gives for the inputs in single precision, or as they are where it insists on half."""
+    """Return the reference's results for the inputs in single precision, or in half if it accepts nothing else."""
     import torch  # noqa: PLC0415
 
     with torch.no_grad():
@@ -158,7 +159,7 @@ def _as(dtype: Any, value: Any) -> Any:
 
 
 def _on_device(model: Any) -> Any:
-    """*model* on the device, with the tensors that are plain attributes."""
+    """Return *model* on the device, with the tensors among its plain attributes."""
     import torch  # noqa: PLC0415
 
     model = model.mlu()
@@ -179,7 +180,7 @@ def _loaded(name: str, path: str) -> ModuleType:
 
 
 def _functions() -> Iterator[tuple[str, object]]:
-    """What a submission may replace, by name: functions of PyTorch, of the built-in names, and of this program."""
+    """Yield by name the functions that a submission may replace: those of PyTorch, the built-in ones, and this program's."""
     import torch  # noqa: PLC0415
 
     owners: list[Any] = [torch, torch.nn.functional, torch.linalg, torch.Tensor, builtins]

@@ -1,4 +1,4 @@
-"""One problem: run in processes of its own, compared with its reference."""
+"""One problem: run in processes of its own and compared with its reference."""
 
 import contextlib
 import json
@@ -25,22 +25,22 @@ from mlusim.errors import MlusimError
 LIMITS = {"LocalResponseNorm": 1e-3}
 LIMIT = 1e-2
 OTHERWISE = "right otherwise"
-"""By the reference that a submission leaves, whose functions it has replaced, and not by the true one."""
+"""The outcome of a submission that is right only by the reference as it runs after the submission has replaced functions."""
 CHILD = Path(__file__).with_name("child.py")
 MEMORY = 16 << 30
-_PART = 1 << 22  # elements that are compared at once: a result may have 6 GB
+_PART = 1 << 22  # elements compared at once: a result may have 6 GB
 _LIBRARY = re.compile(r"\bcnnl(?!Handle)[A-Z]\w*(?=\s*\()")
 _COMMENT = re.compile(r"//.*?$|/\*.*?\*/", re.MULTILINE | re.DOTALL)
-_FOLDERS = re.compile(r"(?:[^\s/:(]*/)+(?=[^\s/:]+\.mlu\b)")  # of a source: only its name is the submission's
+_FOLDERS = re.compile(r"(?:[^\s/:(]*/)+(?=[^\s/:]+\.mlu\b)")  # the folders before a source's name
 _KERNEL = re.compile(r"<<<")
 
 
 @define
 class Verdict:
-    """How a problem went: "right", `OTHERWISE`, "wrong", "fails", "out of time" or "not built", with what it says.
+    """The outcome of a problem: "right", `OTHERWISE`, "wrong", "fails", "out of time" or "not built", with a remark.
 
-    *apart* is why a submission is not a kernel, empty where it is one; one that is right by the true reference is a kernel, whatever
-    it replaces besides.
+    *apart* says why a submission is not a kernel, and is empty for a kernel.  A submission that is right by the true
+    reference counts as a kernel even if it also replaces functions.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Verdict:
 
 @frozen
 class Tested:
-    """How a problem went in the kit's tester, and the seconds of CPU: with the build, and again without."""
+    """The outcome of a problem in the kit's tester, and the CPU seconds: with the build, and again without."""
 
     name: str
     outcome: str
@@ -67,7 +67,7 @@ class Tested:
 
 @frozen
 class Court:
-    """Where submissions run: with a toolkit folder, beneath *cache*, *timeout* seconds each, on *boards*."""
+    """The place where submissions run: a toolkit folder, caches beneath *cache*, *timeout* seconds each, on *boards*."""
 
     toolkit: Path
     cache: Path
@@ -76,7 +76,7 @@ class Court:
     seed: int = 0
 
     def judge(self, problem: Problem, check: float = 0) -> Verdict:
-        """Run, and compare; under all checkers where that ends within *check* seconds, else without them."""
+        """Run and compare a problem; under all checkers if that ends within *check* seconds, otherwise without them."""
         start = time.perf_counter()
         verdict = Verdict(problem.title, commit=problem.commit)
         try:
@@ -90,7 +90,7 @@ class Court:
         return verdict
 
     def tested(self, problem: Problem) -> Tested:
-        """Run the kit's own tester, unchanged, twice: the first time builds, the second finds what was built."""
+        """Run the kit's own tester, unchanged, twice: the first run builds, the second finds the build."""
         with self._room() as room:
             source, solution = Path(room) / f"{problem.title}.mlu", Path(room) / "solution.py"
             source.write_text(f"{problem.source()}\n// {time.time_ns()}\n", encoding="utf-8")
@@ -107,7 +107,7 @@ class Court:
     def _run(
         self, problem: Problem, source: str, verdict: Verdict, seconds: float, *, checked: bool = False
     ) -> bool:
-        """Run once and fill in *verdict*; with *checked*, only where it ends within *seconds*, which is returned."""
+        """Run once and fill in *verdict*, under the checkers if *checked* is set; return whether the run ended within *seconds*."""
         with self._room() as room:
             folder = Path(room)
             request, report = self._request(problem, source, folder), folder / "findings.json"
@@ -131,7 +131,7 @@ class Court:
         return tempfile.TemporaryDirectory(dir=self.cache, prefix="run-", ignore_cleanup_errors=True)
 
     def _request(self, problem: Problem, source: str, folder: Path) -> Path:
-        """Write what the child reads."""
+        """Write the child's request."""
         kernel, solution = folder / f"{problem.name}.mlu", folder / "solution.py"
         kernel.write_text(source, encoding="utf-8")
         solution.write_text(problem.solution(kernel), encoding="utf-8")
@@ -149,7 +149,7 @@ class Court:
         return request
 
     def _call(self, words: Sequence[str], seconds: float) -> tuple[int | None, str]:
-        """The exit code, None where it ran out of time, and what was said."""
+        """Return the exit code, None after running out of time, and the output."""
         paths = [str(self.toolkit / "python"), str(Path(__file__).parents[2])]
         more = {
             "NEUWARE_HOME": str(self.toolkit),
@@ -179,7 +179,7 @@ class Court:
 
 
 def no_kernel(source: str) -> str:
-    """Why a submission is not a kernel, as far as its text tells."""
+    """Return why a submission is not a kernel, as far as its text shows, or ""."""
     text = _COMMENT.sub("", source)
     called = list(dict.fromkeys(_LIBRARY.findall(text)))
     work = [name for name in called if not re.match(r"cnnl(?:Create|Destroy|Set|Get)", name)]
@@ -189,7 +189,7 @@ def no_kernel(source: str) -> str:
 
 
 def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout: float) -> None:
-    """Fill in *verdict* from what the child left in *folder*, its exit code and its words."""
+    """Fill in *verdict* from the child's files in *folder*, its exit code and its output."""
     path = folder / "told.json"
     told: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     verdict.time = told.get("time")
@@ -224,12 +224,12 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
 
 
 def _problem(title: str) -> str:
-    """Return the name of the problem, before which a file may have its number."""
+    """Return the name of the problem without the number that may precede it in a file name."""
     return re.sub(r"^\d{3}_", "", title)
 
 
 def reason(said: str, code: int) -> str:
-    """The one line of a failed child's words that says why."""
+    """Return the line of a failed child's output that gives the reason."""
     lines = [_FOLDERS.sub("", line.strip()) for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"(?:^|\s)(?:error|\w*Error|\w*Exception): ", line)]
     if errors:
@@ -243,17 +243,15 @@ def _arrays(path: Path) -> list[np.ndarray]:
 
 
 def difference(name: str, expected: list[np.ndarray], actual: list[np.ndarray]) -> float:
-    """The largest difference, as the contest's own tester takes it: indices among equals and signs of vectors do not count.
+    """Return the largest difference, as the contest's own tester computes it: indices among equal values and signs of vectors do not count.
 
-    Raises `ValueError` where numbers or shapes of results differ.
+    Raises `ValueError` if the numbers or shapes of the results differ.
     """
     name = _problem(name)
     if name in ("TopK", "Max_Pool_2D_with_indices"):
         expected, actual = expected[:1], actual[:1]
         if actual and actual[0].ndim == expected[0].ndim + 1:
-            actual = [
-                actual[0][0]
-            ]  # the tester takes the first of what it is given, and may be given a tensor
+            actual = [actual[0][0]]  # the tester takes the first result, and may get a bare tensor
     if name == "SVD_decomposition" and len(actual) == len(expected):
         expected, actual = (
             [s, (u * s[..., None, :]) @ v]
@@ -275,9 +273,7 @@ def _apart(expected: np.ndarray, actual: np.ndarray) -> float:
         with np.errstate(invalid="ignore", over="ignore"):
             same = wanted == other  # infinities are equal
             far = np.abs(wanted.astype(np.float64) - other.astype(np.float64))
-            if (
-                other.dtype == np.float16
-            ):  # no other number of half is nearer, but for what sums in single precision are off
+            if other.dtype == np.float16:  # the nearest half, up to the error of sums in single precision
                 same |= far <= 0.505 * np.spacing(np.abs(other)).astype(np.float64)
         here = float(np.where(same, 0.0, far).max())
         worst = max(worst, math.inf if math.isnan(here) else here)

@@ -1,7 +1,8 @@
-"""``python -m benchmarks flaggems CHECKOUT``: the public Triton library's kernels for the card, reached by its own tests on PyTorch's device.
+"""``python -m benchmarks flaggems CHECKOUT``: the kernels for the card of the public Triton library, reached through its own tests on PyTorch's device.
 
-CHECKOUT is a checkout of FlagGems, whose kernels and tests run unchanged, in its quick mode, beside references on the CPU.  Nothing of it is
-stored here.  Of each kernel that a test calls the page says whether it is translated, loaded and run, and whether the test is right.
+CHECKOUT is a checkout of FlagGems, whose kernels and tests run unchanged, in its quick mode, beside references on the
+CPU.  Nothing of it is stored here.  For each kernel that a test calls, the page says whether it is translated, loaded
+and run, and whether the test is right.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from mlusim.toolkit import folder
 CHILD = Path(__file__).with_name("child.py")
 BACK_END = Path("src/flag_gems/runtime/backend/_cambricon")
 LEAST = 0.7
-"""The share of the files of the second half of the alphabet that have to be translated."""
+"""The share of the files in the second half of the alphabet that must be translated."""
 STEPS = ("called", "translated", "loaded", "ran")
 PAGE = Path(__file__).parent.parent / "flaggems.md"
 BEGIN, END = "<!-- begin: python -m benchmarks flaggems --page -->\n", "<!-- end -->\n"
@@ -35,19 +36,19 @@ OTHERS = {
     "embedding_dense_backward": r"embedding", "max_pool2d_with_indices": r"max_pool2d", "max_pool3d_with_indices": r"max_pool3d",
     "upsample_bicubic2d_aa_backward": r"upsample_bicubic2d", "flash_kernel": r"flash_att",
 }  # fmt: skip
-"""Tests of files that have none of their name."""
+"""The test files of sources without a test file of their own name."""
 
 
 @define
 class Found:
-    """What the tests of one run show: steps of kernels with reasons by file and name, and outcomes of tests by the file that has them."""
+    """The results of one run of the tests: the steps of kernels with reasons, by file and name; and the outcomes of tests, by file."""
 
     kernels: dict[str, dict[str, dict[str, str]]] = Factory(dict)
     tests: dict[str, dict[str, list[str]]] = Factory(dict)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the tests and print the tables; 1 where less is translated than has to be."""
+    """Run the tests and print the tables; return 1 if fewer files are translated than must be."""
     args = _arguments(argv)
     checkout = args.checkout.resolve()
     try:
@@ -110,7 +111,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def source_files(checkout: Path) -> list[str]:
-    """Return the files of the back end in the order of the alphabet, ``fused/`` first.  Raises `UsageError` where there is none."""
+    """Return the files of the back end in alphabetical order, ``fused/`` first.  Raises `UsageError` if there are none."""
     root = checkout / BACK_END
     found = sorted(p.relative_to(root).as_posix() for d in ("fused", "ops") for p in (root / d).rglob("*.py"))
     found = [name for name in found if not name.endswith("__init__.py")]
@@ -120,7 +121,7 @@ def source_files(checkout: Path) -> list[str]:
 
 
 def files_of_tests(checkout: Path, source: str) -> list[str]:
-    """Return the files of tests that bear the name of *source*."""
+    """Return the test files that have the name of *source*."""
     stem = Path(source).stem
     found = sorted((checkout / "tests").rglob("test_*.py"))
     named = [path for path in found if _plain(path.stem.removeprefix("test_")) == _plain(stem)]
@@ -140,7 +141,7 @@ def _plain(name: str) -> str:
 def run(
     checkout: Path, toolkit: Path, args: argparse.Namespace, files: Sequence[str], found: Found
 ) -> set[str]:
-    """Run *files* of tests in one process, and take what it tells into *found*; the files that are done."""
+    """Run *files* of tests in one process and record its output in *found*; return the files that are done."""
     known = {name: value for name, value in os.environ.items() if not name.startswith("MLUSIM_")}
     environment = known | {
         "NEUWARE_HOME": str(toolkit), "PYTHONPATH": f"{toolkit / 'python'}:{checkout / 'src'}:{os.environ.get('PYTHONPATH', '')}", "PATH": f"{toolkit / 'bin'}:{os.environ['PATH']}",
@@ -163,7 +164,7 @@ def run(
         else:
             done.add(words[0])
             _keep(args.results, found, words[0])
-    if now not in done:  # the process has ended in a test, whose file goes on behind it, or outside of one
+    if now not in done:  # the process ended during a test, after which the file continues, or between tests
         found.tests.setdefault(now, {})[running.partition("::")[2] or "collection"] = [*child.end]
         done |= set() if running else {now}
         _keep(args.results, found, now)
@@ -171,7 +172,7 @@ def run(
 
 
 def _keep(results: Path, found: Found, file: str) -> None:
-    """Write all that is *found*, and say how the tests of *file* ended."""
+    """Write everything in *found*, and print the outcomes of the tests of *file*."""
     results.write_text(json.dumps(asdict(found), indent=1))
     outcomes = Counter(outcome for outcome, *_ in found.tests[file].values())
     print(f"{file}: {dict(outcomes)}", file=sys.stderr, flush=True)
@@ -181,12 +182,12 @@ def _keep(results: Path, found: Found, file: str) -> None:
 
 
 def has_come(steps: dict[str, str], step: str) -> bool:
-    """Return whether a kernel has come to *step*: to a later one another file's call may have led, for which Triton had kept it."""
+    """Return whether a kernel has reached *step*: a later step counts if another file's call led to it, because Triton cached the kernel."""
     return any(later in steps for later in STEPS[STEPS.index(step) :])
 
 
 def state(kernels: dict[str, dict[str, str]]) -> str:
-    """Return the last step that all called kernels of a file have come to."""
+    """Return the last step that all called kernels of a file have reached."""
     for before, step in pairwise(STEPS):
         if not all(has_come(steps, step) for steps in kernels.values()):
             return before
@@ -200,7 +201,7 @@ def share(found: Found, files: Sequence[str]) -> tuple[int, int]:
 
 
 def table(found: Found, tests: dict[str, list[str]], half: set[str], own: set[str]) -> str:
-    """Return the sums of both halves, and rows of what is not reached, not translated and not right; files *own* have a kernel."""
+    """Return the sums of both halves, and rows for everything that is not reached, not translated or not right; files in *own* have a kernel."""
     parts = {
         "first half": [n for n in tests if n not in half],
         "second half": [n for n in tests if n in half],

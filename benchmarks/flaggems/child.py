@@ -1,8 +1,9 @@
-"""``child.py CHECKOUT TESTS SECONDS CONFIGS FILE:DONE ...``: run the first tests of files of the library's own, and say which kernels they reach.
+"""``child.py CHECKOUT TESTS SECONDS CONFIGS FILE:DONE ...``: run the first tests of the library's own test files, and report the kernels that they reach.
 
-A line ``@@["test", name]`` says that a test begins, ``@@["test", name, outcome, reason]`` how it ended, ``@@["file", name]`` that all of a file
-is done, and ``@@["kernel", file, name, step, reason]`` what a kernel of the back end has come to: ``called``, ``refused``, ``too large``,
-``translated``, ``loaded`` or ``ran``.  Of each file the first *DONE* are left out.
+A line ``@@["test", name]`` says that a test begins, ``@@["test", name, outcome, reason]`` how it ended, ``@@["file",
+name]`` that a whole file is done, and ``@@["kernel", file, name, step, reason]`` which step a kernel of the back end
+has reached: ``called``, ``refused``, ``too large``, ``translated``, ``loaded`` or ``ran``.  The first *DONE* tests of
+each file are left out.
 """
 
 import re
@@ -29,7 +30,7 @@ SOURCE = re.compile(r"_cambricon/((?:ops|fused)/.*\.py)$")
 
 
 def source() -> str:
-    """Return the file of the back end that calls, "" where none does."""
+    """Return the file of the back end that is calling, or "" if none is."""
     frame: types.FrameType | None = sys._getframe(1)  # noqa: SLF001 - Python's own
     while frame is not None:
         found = SOURCE.search(frame.f_code.co_filename)
@@ -40,21 +41,21 @@ def source() -> str:
 
 
 class Steps:
-    """What the kernels come to, told once for each kernel and step."""
+    """The steps that kernels reach, each reported once."""
 
     def __init__(self) -> None:
         self._told: set[tuple[str, ...]] = set()
-        self.kernels: dict[int, tuple[str, str]] = {}  # what is loaded, by its text
+        self.kernels: dict[int, tuple[str, str]] = {}  # file and name of each loaded kernel, by its text
 
     def tell(self, file: str, name: str, step: str, reason: str = "") -> None:
-        """Write what happened to a kernel of the back end."""
+        """Report a step of a kernel of the back end."""
         if file and (file, name, step, reason) not in self._told:
             self._told.add((file, name, step, reason))
             say("kernel", file, name, step, reason)
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what the innermost error says: its last line without the text of a kernel."""
+    """Return the message of the innermost error: its last line, without the text of a kernel."""
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line for line in str(error).splitlines() if line.strip(" ^")]
@@ -62,8 +63,8 @@ def reason_of(error: BaseException) -> str:
 
 
 def watch(steps: Steps) -> None:
-    """Write down each kernel that Triton compiles, and each that is launched."""
-    compiled, launched = JITFunction._do_compile, torch_launches.launch  # noqa: SLF001 - where all kernels come by
+    """Report each kernel that Triton compiles and each that is launched."""
+    compiled, launched = JITFunction._do_compile, torch_launches.launch  # noqa: SLF001 - all kernels pass through these
 
     def compile_one(function: Any, *rest: Any, **named: Any) -> Any:
         file, name = source(), function.fn.__name__
@@ -91,7 +92,7 @@ def watch(steps: Steps) -> None:
 
 
 def tune_few(configs: int) -> None:
-    """Let the library's tuner try configurations, evenly spaced, until *configs* of them fit; the others come behind these, and count as too slow."""
+    """Let the library's tuner try evenly spaced configurations until *configs* of them fit; the others are sorted last and count as too slow."""
     plain: Callable[..., Any] = Autotuner.prune_configs
     bench: Callable[..., Any] = Autotuner._bench  # noqa: SLF001 - where Triton tries a configuration
     fitting = Counter[int]()
@@ -144,7 +145,7 @@ class Plugin:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        """Tell that a test begins, and how it ended."""
+        """Report that a test begins, and how it ended."""
         say("test", item.nodeid)
         self._failed = None
         yield
@@ -152,7 +153,7 @@ class Plugin:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self) -> Any:
-        """End it when its time is over."""
+        """End the test when its time is over."""
         with limited(self._seconds):
             outcome = yield
         if isinstance(outcome.excinfo and outcome.excinfo[1], Late):
@@ -160,7 +161,7 @@ class Plugin:
             outcome.force_result(None)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep how it ended and why."""
+        """Record how it ended and why."""
         if self._failed is None and report.outcome != "passed":
             crash = getattr(report.longrepr, "reprcrash", None)
             text = crash.message if crash else str(report.longrepr)
@@ -168,7 +169,7 @@ class Plugin:
 
 
 def shown(text: str) -> str:
-    """Return what an error says in a line: of a difference of tensors its sizes, of a compilation its end."""
+    """Return the message of an error as one line: for a difference of tensors its size, for a compilation its end."""
     lines = [line.strip() for line in text.splitlines() if line.strip(" ^")]
     if not lines:
         return ""

@@ -27,7 +27,7 @@ CHILD = Path(__file__).with_name("child.py")
 
 @define
 class FileOutcome:
-    """What the first functions of a test file did: the outcome and the reason of each; ``died`` where its process did."""
+    """The results of the first functions of a test file: the outcome and reason of each; ``died`` where the process ended."""
 
     name: str
     functions: dict[str, tuple[str, str]] = Factory(dict)
@@ -36,7 +36,7 @@ class FileOutcome:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the tests and print the table; 1 where fewer than 85 % of those that can pass do, or a process dies."""
+    """Run the tests and print the table; return 1 if fewer than 85 % of the tests that can pass do, or a process dies."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks torch_tests", description=__doc__)
     parser.add_argument("checkout", type=Path, help="a checkout of Cambricon/torch_mlu")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these files, such as test_abs")
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_files(files: Sequence[Path], toolkit: Path, args: argparse.Namespace) -> list[FileOutcome]:
-    """Run those of *files* that the results lack, and write the results after each."""
+    """Run the *files* that have no result yet, and write the results after each."""
     stored = json.loads(args.results.read_text()) if args.results and args.results.is_file() else []
     outcomes = {row["name"]: FileOutcome(**row) for row in stored}
     missing = [path for path in files if _name(path) not in outcomes]
@@ -88,7 +88,7 @@ def _name(path: Path) -> str:
 
 
 def test_files(checkout: Path, only: Sequence[str], every: int) -> list[Path]:
-    """Return the test files of *checkout*: those named *only*, or each *every*-th.  Raises `UsageError` where there is none."""
+    """Return the test files of *checkout*: those named in *only*, or each *every*-th.  Raises `UsageError` if there are none."""
     paths = sorted((checkout / "test").glob("*/test_*.py"))
     if not paths:
         raise UsageError(f"{checkout} has no test/*/test_*.py; give a checkout of Cambricon/torch_mlu")
@@ -101,7 +101,7 @@ def test_files(checkout: Path, only: Sequence[str], every: int) -> list[Path]:
 
 
 def run_file(path: Path, toolkit: Path, args: argparse.Namespace) -> FileOutcome:
-    """Run the first functions of *path* in a process, and after one that ends the process the rest in another."""
+    """Run the first functions of *path* in a process; if a function ends the process, run the rest in another."""
     begin = time.monotonic()
     outcome = FileOutcome(_name(path))
     while not outcome.died:
@@ -121,7 +121,7 @@ def run_file(path: Path, toolkit: Path, args: argparse.Namespace) -> FileOutcome
 
 
 def _run_rest(path: Path, toolkit: Path, args: argparse.Namespace, outcome: FileOutcome) -> tuple[int, str]:
-    """Run what is left of *path* and fill in *outcome*; the exit code of the process, and the last that it says."""
+    """Run the remaining functions of *path* and fill in *outcome*; return the exit code of the process and its last line."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MLUSIM_")}
     environment = inherited | {
         "NEUWARE_HOME": str(toolkit),
@@ -142,14 +142,14 @@ def _run_rest(path: Path, toolkit: Path, args: argparse.Namespace, outcome: File
 
 
 def share(outcomes: Sequence[FileOutcome]) -> tuple[int, int]:
-    """Return how many functions pass, and how many can without the vendor's private interface."""
+    """Return how many functions pass, and how many can pass without the vendor's private interface."""
     results = [(result, reason) for outcome in outcomes for result, reason in outcome.functions.values()]
     passed = sum(result == "passed" for result, _ in results)
     return passed, sum(result not in {"skipped", "private"} for result, _ in results)
 
 
 def table(outcomes: Sequence[FileOutcome]) -> str:
-    """Return the sums, how often each reason is given, and a row for each function that does not pass."""
+    """Return the sums, the frequency of each reason, and a row for each function that does not pass."""
     rest = [
         (outcome.name, name, result, _shown(reason))
         for outcome in outcomes

@@ -1,6 +1,6 @@
 """``child.py FILE FUNCTIONS SECONDS DONE``: run the first functions of a test file that are not *done* yet.
 
-A line ``@@["test", name]`` says that one begins, and ``@@["test", name, outcome, reason]`` how it ended.
+A line ``@@["test", name]`` says that a function begins, and ``@@["test", name, outcome, reason]`` how it ended.
 """
 
 import importlib.machinery
@@ -23,14 +23,14 @@ PRIVATE = re.compile(
 
 
 def reason_of(trace: str) -> str:
-    """Return the last line of a trace that names an error, else the last that says something."""
+    """Return the last line of a trace that names an error, otherwise the last line with text."""
     lines = [line for line in trace.strip().splitlines() if re.match(r"[A-Za-z_.]+\b.*", line)]
     errors = [line for line in lines if re.match(r"[A-Za-z_.]+(?:Error|Exception|Late|Warning)\b", line)]
     return (errors or lines or [trace])[-1]
 
 
 def run(test: unittest.TestCase, seconds: float) -> tuple[str, str]:
-    """Run one function for at most *seconds* of this process; its outcome and the reason."""
+    """Run one function for at most *seconds* of this process; return its outcome and the reason."""
     result = unittest.TestResult()
     try:
         with limited(seconds):
@@ -75,7 +75,7 @@ def main() -> None:
     )
     sys.argv = [str(path)]
     sys.path[:0] = [str(path.parent.parent), str(path.parent)]
-    if importlib.util.find_spec("pandas") is None:  # imported by their helpers for their timings alone
+    if importlib.util.find_spec("pandas") is None:  # their helpers import it only for timings
         stub = types.ModuleType("pandas")
         stub.__spec__ = importlib.machinery.ModuleSpec("pandas", None)
         sys.modules["pandas"] = stub

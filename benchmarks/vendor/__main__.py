@@ -19,7 +19,7 @@ _OUTCOMES = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Build, run what is asked for, keep it, and print the table; 1 where the build or a case fails."""
+    """Build, run the requested cases, store the results, and print the table; return 1 if the build or a case fails."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks vendor", description=__doc__)
     parser.add_argument("checkout", type=Path, help="the path of a checkout of Cambricon/mlu-ops")
     parser.add_argument("--board", default="MLU590-H8", help="the board (default: MLU590-H8)")
@@ -85,7 +85,7 @@ def _cases(checkout: Checkout, results: Results, args: argparse.Namespace) -> No
 
 
 def _entry_points(checkout: Checkout, results: Results, args: argparse.Namespace) -> None:
-    """The test program that calls each entry point with arguments that it must take or refuse."""
+    """Run the test program that calls each entry point with arguments that it must accept or reject."""
     code, said = checkout.run(["./mluop_api_gtest"], 100 * args.timeout)
     outcomes = {name: _OUTCOMES[outcome] for outcome, name in _TEST.findall(said)}
     results.api = dict(Counter(outcomes.values()))

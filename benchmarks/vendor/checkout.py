@@ -36,19 +36,19 @@ class Checkout:
             "NEUWARE_HOME": folder,
             "MLUOP_MLU_ARCH_LIST": f"{self.board.arch.name};",
             "MLUSIM_ENGINE": self.engine,
-            "MLUOP_GTEST_SET_GDRAM": "NAN",  # else NaN or infinity, by the day
+            "MLUOP_GTEST_SET_GDRAM": "NAN",  # otherwise the date decides between NaN and infinity
             "PATH": f"{folder}/bin:{os.environ.get('PATH', '')}",
             "LD_LIBRARY_PATH": f"{folder}/lib64:{self.root / 'build/lib'}",
         }
 
     @property
     def folder(self) -> Path:
-        """The toolkit folder: what is built names it."""
+        """Return the toolkit folder, which is named in the built files."""
         return self.root / "build" / f"toolkit-{self.board.name}"
 
     @property
     def tests(self) -> Path:
-        """The folder of the test programs; they find their cases by paths relative to here."""
+        """Return the folder of the test programs, which find their cases by paths relative to it."""
         return self.root / "build" / "test"
 
     def make_folder(self) -> None:
@@ -57,18 +57,18 @@ class Checkout:
         subprocess.run(make, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - ours
 
     def build(self, jobs: int, log: Path) -> int:
-        """Make the folder and run the checkout's own build, of which *log* has all that it says; its exit code."""
+        """Make the folder and run the checkout's own build with its output in *log*; return the exit code."""
         self.make_folder()
         with log.open("wb") as file:
             words = ["./build.sh", "-j", str(jobs)]
-            return subprocess.run(  # noqa: S603 - it is what was asked for
+            return subprocess.run(  # noqa: S603 - the user's own build
                 words, cwd=self.root, env=self.environment, stdout=file, stderr=file, check=False
             ).returncode
 
     def run(self, words: Sequence[str], timeout: float) -> tuple[int | None, str]:
-        """Run a test program; its exit code (None if it took more than *timeout* seconds) and its output."""
+        """Run a test program; return its exit code (None if it took more than *timeout* seconds) and its output."""
         try:
-            done = subprocess.run(  # noqa: S603 - the same
+            done = subprocess.run(  # noqa: S603 - the user's own build
                 words,
                 cwd=self.tests,
                 env=self.environment,
@@ -81,7 +81,7 @@ class Checkout:
         return done.returncode, _text(done.stdout) + _text(done.stderr)
 
     def cases(self) -> list[tuple[str, str]]:
-        """Each case of the test program: its operator and the name that a filter takes.  Raises `UsageError` where there are none."""
+        """Return each case of the test program: its operator and the name for a filter.  Raises `UsageError` if there are none."""
         program = self.tests / "mluop_gtest"
         if not program.is_file():
             raise UsageError(f"{program} is not there; build the checkout first, without --no-build")
@@ -100,7 +100,7 @@ class Checkout:
 
 
 def untranslated(log: str) -> Mapping[str, str]:
-    """Of each source the first thing in it that does not translate, as the log of a build tells."""
+    """Return for each source the first construct in it that does not translate, from the log of a build."""
     said: dict[str, str] = {}
     for line in log.splitlines():
         if match := _WARNING.match(line):

@@ -1,6 +1,7 @@
-"""Faults that the vendor's library once had: each found, or not, in the state before its fix, and gone after it.
+"""Bugs that the vendor's library once had: each is to be found in the state before its fix, and gone after it.
 
-The kernels come from the history of a checkout, each with a small program of ours that launches it on a shape where the fault shows.
+The kernels come from the history of a checkout, each with a small program of ours that launches it on a shape that
+shows the bug.
 """
 
 import json
@@ -19,9 +20,9 @@ from mlusim.errors import UsageError
 ENDINGS = (".h", ".hpp", ".mluh", ".mlu")
 LEFT_OUT = ("bangpy", "docs", "samples", "test")
 OLD_ROOT = "bangc-ops/"
-"""Where the library lay until 2023."""
+"""The library's folder until 2023."""
 ALONE = ("-ffunction-sections", "-Wl,--gc-sections")
-"""Leaves out the host functions beside a kernel, which call others of the library."""
+"""Options that leave out the host functions beside a kernel, which call others of the library."""
 COMMON = """\
 #include <cnrt.h>
 #include <cstdint>
@@ -53,7 +54,7 @@ int main() {{
 
 @frozen
 class HistoricFault:
-    """A fault that a commit of the vendor's library ended: the source, what was wrong, and statements that launch its kernel."""
+    """A bug fixed by a commit of the vendor's library: the source, a description, and statements that launch its kernel."""
 
     fix: str
     number: int  # of the pull request
@@ -63,7 +64,7 @@ class HistoricFault:
 
     @property
     def name(self) -> str:
-        """The file with the fault."""
+        """Return the name of the file with the bug."""
         return self.source.rpartition("/")[2]
 
 
@@ -229,12 +230,12 @@ FAULTS = (
         _ROTATED,
     ),
 )
-"""Newest first."""
+"""The bugs, newest first."""
 
 
 @frozen
 class Finding:
-    """A finding in the library's own code: its rule, its line and the text of that."""
+    """A finding in the library's own code: its rule, its line and the text of that line."""
 
     rule: str
     line: int
@@ -243,7 +244,7 @@ class Finding:
 
 @frozen
 class Found:
-    """The findings of all checkers that the revision before a fix has and the fixed one has not."""
+    """The findings of all checkers before a fix, and those after it."""
 
     fault: HistoricFault
     before: Sequence[Finding]
@@ -252,13 +253,13 @@ class Found:
 
     @property
     def gone(self) -> list[Finding]:
-        """The findings that the fix ended: of another rule or at another statement than those that are left."""
+        """Return the findings that the fix removed: those whose rule and statement do not occur among the findings after it."""
         left = {(finding.rule, finding.text) for finding in self.after}
         return [finding for finding in self.before if (finding.rule, finding.text) not in left]
 
 
 def main(checkout: Checkout) -> int:
-    """Look for every fault in the history of the *checkout*; 1 where one is not found."""
+    """Look for every bug in the history of the *checkout*; return 1 if one is not found."""
     rows = []
     checkout.make_folder()
     for fault in FAULTS:
@@ -271,7 +272,7 @@ def main(checkout: Checkout) -> int:
 
 
 def table(rows: Sequence[Found]) -> str:
-    """A row a fault, and the sum."""
+    """Return a table with a row per bug, and the sum."""
     lines = ["| fix | file | what was wrong | found |", "| --- | --- | --- | --- |"]
     for row in rows:
         fault = row.fault
@@ -287,7 +288,7 @@ def table(rows: Sequence[Found]) -> str:
 
 
 def looked_for(root: Path, folder: Path, fault: HistoricFault) -> Found:
-    """Build and check the kernel of *fault* before its fix and behind it."""
+    """Build and check the kernel of *fault* before and after its fix."""
     states = []
     with tempfile.TemporaryDirectory(prefix="mlusim-historic-") as scratch:
         for name, revision in (("before", f"{fault.fix}^"), ("after", fault.fix)):
@@ -331,7 +332,7 @@ def looked_for(root: Path, folder: Path, fault: HistoricFault) -> Found:
 def write_sources(root: Path, revision: str, place: Path) -> None:
     """Write headers and kernels of a *revision* of the checkout *root* to *place*; other files may be missing in a snapshot.
 
-    Raises `UsageError` where the checkout has no such revision.
+    Raises `UsageError` if the checkout has no such revision.
     """
     listed = _run(["git", "-C", str(root), "ls-tree", "-r", "--full-tree", revision])
     if listed.returncode:
@@ -353,7 +354,7 @@ def write_sources(root: Path, revision: str, place: Path) -> None:
 
 
 def _wanted(listed: str) -> Iterator[tuple[str, str]]:
-    """Of git's listing of a revision each header and kernel: its object, and its path in the library."""
+    """Yield each header and kernel in git's listing of a revision: its object, and its path in the library."""
     for line in listed.splitlines():
         head, _, path = line.partition("\t")
         inner = path.removeprefix(OLD_ROOT)
@@ -362,7 +363,7 @@ def _wanted(listed: str) -> Iterator[tuple[str, str]]:
 
 
 def _known(finding: dict[str, Any]) -> Finding:
-    """A finding of the checkers with the text of its line, which lines before it do not move."""
+    """Return a finding of the checkers with the text of its line, which identifies it when lines move."""
     lines = Path(finding["file"]).read_text(errors="replace").splitlines()
     return Finding(finding["id"], finding["line"], lines[finding["line"] - 1].strip())
 

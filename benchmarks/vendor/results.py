@@ -1,4 +1,4 @@
-"""The measurements in their file, and the tables made from them."""
+"""The stored measurements, and the tables made from them."""
 
 import json
 from collections import Counter
@@ -15,7 +15,7 @@ BEGIN, END = "<!-- begin: python -m benchmarks.vendor --page -->\n", "<!-- end -
 
 @define
 class Results:
-    """The build, the cases by name and the test program of entry points, on one board."""
+    """The results on one board: the build, the cases by name, and the test program of entry points."""
 
     board: str = ""
     built: bool | None = None
@@ -26,7 +26,7 @@ class Results:
 
     @classmethod
     def read(cls, path: Path) -> "Results":
-        """The results in a file; none where there is no file."""
+        """Return the results in a file, or empty ones without the file."""
         if not path.exists():
             return cls()
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -34,11 +34,11 @@ class Results:
         return cls(**stored)
 
     def write(self, path: Path) -> None:
-        """Keep them."""
+        """Store the results in a file."""
         path.write_text(json.dumps(attrs.asdict(self), indent=1), encoding="utf-8")
 
     def table(self) -> str:
-        """A row a case, and the sums."""
+        """Return a table with a row per case, and the sums."""
         runs = sorted(self.cases.values(), key=lambda run: run.case)
         lines = [
             "| case | outcome | largest difference | hardware time (us) | IO efficiency | compute efficiency | findings | seconds | CPU (s) |",
@@ -84,13 +84,13 @@ class Results:
         return lines
 
     def others(self) -> str:
-        """The cases that do not pass, and why."""
+        """Return the cases that do not pass, with their reasons."""
         bad = {run.case: run.remark for run in self.cases.values() if run.outcome != "passed"}
         bad.update(dict.fromkeys(self.api_failed, "of the entry points' tests"))
         return _listed("case", bad)
 
     def page(self, path: Path, older: "Results | None" = None) -> None:
-        """Put the tables into the page, between its marks, with the sums of *older*, of another board, below."""
+        """Put the tables into the page, between its marks, followed by the sums of *older*, the results of another board."""
         head, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
         _, _, tail = rest.partition(END)
         middle = f"{self.table()}\n\n## Cases that do not pass, and why\n\n{self.others()}\n"

@@ -1,4 +1,4 @@
-"""One case of the vendor's test program: run, and what came of it."""
+"""One case of the vendor's test program and its result."""
 
 import json
 import re
@@ -23,18 +23,18 @@ _REASON = re.compile(
 
 @define
 class CaseRun:
-    """How a case ended (passed, failed, crashed or timed out), with the test program's output."""
+    """The result of a case (passed, failed, crashed or timed out), with the test program's output."""
 
     operator: str
     filter: str
     case: str = ""
     outcome: str = ""
-    difference: float | None = None  # the largest that one of the vendor's formulas gives
+    difference: float | None = None  # the largest result of the vendor's formulas
     hardware_us: float | None = None
     io_efficiency: float | None = None
     compute_efficiency: float | None = None
     seconds: float = 0.0
-    cpu: float | None = None  # seconds, of the test program and of its simulator
+    cpu: float | None = None  # seconds of the test program and of its simulator
     remark: str = ""
     findings: dict[str, int] | None = None  # None: not run under the checkers
     examples: dict[str, str] = field(factory=dict)
@@ -42,7 +42,7 @@ class CaseRun:
 
 
 def run_case(checkout: Checkout, operator: str, name: str, timeout: float) -> CaseRun:
-    """Run the case that the filter *name* takes."""
+    """Run the case that the filter *name* selects."""
     start = time.perf_counter()
     words = ["./mluop_gtest", f"--gtest_filter={name}"]
     (code, said), cpu = cpu_of(lambda: checkout.run(words, timeout))
@@ -53,7 +53,7 @@ def run_case(checkout: Checkout, operator: str, name: str, timeout: float) -> Ca
 
 
 def judged(operator: str, name: str, code: int | None, said: str) -> CaseRun:
-    """How a case went that printed *said* and ended with *code*, None where it ran out of time."""
+    """Return the result of a case that printed *said* and ended with *code*, None if it ran out of time."""
     run = CaseRun(operator, name)
     if path := _PATH.search(said):
         run.case = f"{path[1]}/{path[2]}"
@@ -76,7 +76,7 @@ def judged(operator: str, name: str, code: int | None, said: str) -> CaseRun:
 
 
 def check_case(checkout: Checkout, run: CaseRun, timeout: float) -> None:
-    """Run the case of *run* again under all checkers, and keep what they find in it."""
+    """Run the case of *run* again under all checkers, and store their findings."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "findings.json"
         words = [sys.executable, "-m", "mlusim", "check", "--format", "json", "-o", str(out)]

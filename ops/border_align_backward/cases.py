@@ -17,7 +17,7 @@ Made = tuple[dict[str, Array], dict[str, Any]]
 Maker = Callable[[np.random.Generator], Made]
 
 BAD_PARAM = Status.MLUOP_STATUS_BAD_PARAM
-EFFORT = 2.5e-6  # about so many seconds for each element of the gradients
+EFFORT = 2.5e-6  # estimated seconds for each element of the gradients
 HALF, FLOAT = np.float16, np.float32
 TYPES = (("float", FLOAT), ("half", HALF))
 USABLE_NRAM = {"MLU370-X4": 655360, "MLU590-H8": 393216}  # bytes a kernel may declare
@@ -158,7 +158,7 @@ EDGE_BOXES = (
     (-0.5, -0.5, 0.5, 0.5),  # across zero
     (0, 0, 3, 2),
     (1, 1, 2, 2),
-    (-9, -9, -5, -5),  # nowhere near
+    (-9, -9, -5, -5),  # far outside
     (9, 9, 12, 12),
     (0, -2, 3, 1),  # the top is outside, the rest is not
     (-2, 0, 3, 4),

@@ -30,12 +30,12 @@ API = "mluOpBorderAlignBackward"
 
 
 def _channels(a: Any) -> int:
-    """C: the channels of grad_input are those of the four borders."""
+    """Return C: the channels of grad_input are those of the four borders."""
     return int(a.grad_input_desc.shape[3]) // BORDERS
 
 
 def _cells(a: Any) -> int:
-    """H * W of grad_input."""
+    """Return H * W of grad_input."""
     return int(a.grad_input_desc.shape[1]) * int(a.grad_input_desc.shape[2])
 
 
@@ -49,7 +49,7 @@ def _at_least_one(axis: int, name: str) -> Any:
 
 
 def _like_output(name: str) -> Any:
-    """The checks of a tensor that must be [N, K, 4, C]."""
+    """Return the checks of a tensor that must be [N, K, 4, C]."""
     return (
         same_dim(name, 0, "grad_input_desc", 0),
         same_dim(name, 1, "boxes_desc", 1),
@@ -105,7 +105,7 @@ def mluOpBorderAlignBackward(
     grad_input_desc: TensorDescriptor | None,
     grad_input: Any,
 ) -> Status:
-    """Add the gradient of every pooled border channel to the four cells around the point it came from.
+    """Add the gradient of every pooled border channel to the four cells around its sampled point.
 
     grad_output is [N, K, 4, C] and boxes [N, K, 4], half or float; argmax_idx is int32 [N, K, 4, C];
     grad_input is [N, H, W, 4C] with H * W = K, and is overwritten.  pool_size, 1 or more, is the number

@@ -27,12 +27,12 @@ from mlusim.plan import Layout
 from .plan import PLAN
 
 Tap = tuple[Any, int, int]
-"""A weight in T, and y and x of its cell."""
+"""A tap: its weight in T, and y and x of its cell."""
 
 
 @frozen
 class BorderOperands:
-    """What every border needs: tensors in GDRAM, sizes, and the document's buffers in NRAM."""
+    """The operands that every border needs: tensors in GDRAM, sizes, and the document's buffers in NRAM."""
 
     grad_output: Ptr
     argmax_idx: Ptr
@@ -89,7 +89,7 @@ def MLUUnion1BorderAlignBackward(
 
 
 def share(total_num: int, task: int, tasks: int) -> tuple[int, int]:
-    """The borders of a core: its first and the one after its last, by the document's formula (BA-14)."""
+    """Return the range of a core's borders, first and one past the last, by the document's formula (BA-14)."""
     num_per_core, num_rem = divmod(total_num, tasks)
     num_per_core += task < num_rem
     if num_rem > task:
@@ -100,7 +100,7 @@ def share(total_num: int, task: int, tasks: int) -> tuple[int, int]:
 
 
 def make_buffers(nram_buffer: Ptr, dtype: DType, deal_num: int) -> dict[str, Ptr]:
-    """The document's buffers in its order."""
+    """Return the document's buffers in its order."""
     regions = PLAN.place(nram_buffer, dtype=dtype, deal_num=deal_num)
     bits = int32 if dtype is float32 else int16
     return {
@@ -125,7 +125,7 @@ def computeImpl(
     deal_num: int,
     padded: int,
 ) -> None:
-    """Channels [c_offset, c_offset + deal_num) of a border, point by point; vectors take *padded* ones."""
+    """Add channels [c_offset, c_offset + deal_num) of a border, point by point; vectors take *padded* channels."""
     pool_size, H, W = call.pool_size, call.H, call.W
     border = num_loop % 4  # BA-4
     x0 = call.bbox_nram[border % 4 // 2 * 2]  # BA-D: read once, not at every point
@@ -146,11 +146,11 @@ def computeImpl(
     source = num_loop * call.C + c_offset  # BA-6: ((n*K + k)*4 + border)*C, and the channel
     # BA-8: image and border here, the cell with each tap.
     target = call.grad_input + (n * H * W * 4 * call.C + border * call.C + c_offset)
-    for pool_loop in range(pool_size + 1):  # BA-2: one step a turn
+    for pool_loop in range(pool_size + 1):  # BA-2: one step per iteration
         x = x0 + x_stride * pool_loop
         y = y0 + y_stride * pool_loop
         taps = bilinear_interpolate_gradient(H, W, y, x)  # BA-10
-        if not taps:  # BA-1: every point is asked; an empty one is skipped
+        if not taps:  # BA-1: every point is computed; one without cells is skipped
             continue
         loadInput(mlu, call, source, deal_num)
         mask_point(mlu, call, pool_loop, padded)
@@ -158,9 +158,9 @@ def computeImpl(
 
 
 def bilinear_interpolate_gradient(H: int, W: int, y: Any, x: Any) -> tuple[Tap, ...]:
-    """The four cells around (y, x) with their weights, in the type of y and x; () outside [-1, H] x [-1, W].
+    """Return the four cells around (y, x) with their weights, in the type of y and x; () outside [-1, H] x [-1, W].
 
-    A NaN coordinate counts as outside; what the board makes of one as a cell number is unknown.
+    A NaN coordinate counts as outside; which cell number the board makes of one is unknown.
     """
     at_y, at_x = float(y), float(x)  # only to compare: exact, and faster than NumPy's scalars
     if not (-1.0 <= at_y <= H and -1.0 <= at_x <= W):
@@ -191,10 +191,10 @@ def loadInput(mlu: Mlu, call: BorderOperands, source: int, deal_num: int) -> Non
 
 
 def mask_point(mlu: Mlu, call: BorderOperands, pool_loop: int, padded: int) -> None:
-    """Set every bit of the channels that *pool_loop* was the maximum of, and clear the others (BA-3, BA-16).
+    """Set every bit of the channels whose maximum was at point *pool_loop*, and clear the others (BA-3, BA-16).
 
-    Comparing int32 gives int32: in float that is as wide as T; in half it replaces argmax, which the next point loads
-    afresh (BA-C).
+    A comparison of int32 gives int32: in float that is as wide as T; in half it replaces argmax, which is loaded
+    again for the next point (BA-C).
     """
     argmax, mask = call.argmax_idx_nram, call.argmax_idx_temp
     if mask.dtype is int32:
@@ -211,8 +211,8 @@ def computeGradInput(
 ) -> None:
     """Add the masked gradient times its weight to the cell of each tap; *target* is the cell (0, 0).
 
-    BA-7, BA-16: gradient and mask are both in NRAM, and bits are taken or not.  BA-8, BA-9: to this image, cell and
-    border, and no channel more than was loaded.
+    BA-7, BA-16: gradient and mask are both in NRAM, and whole bits are kept or cleared.  BA-8, BA-9: the addition
+    goes to this image, cell and border, and includes no more channels than were loaded.
     """
     weighted, masked, mask = call.grad_input_bits, call.grad_output_temp_bits, call.argmax_idx_temp
     grad_input_nram, grad_output_temp, nram_ping = call.grad_input_nram, call.grad_output_temp, call.nram_ping

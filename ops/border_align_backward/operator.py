@@ -12,8 +12,8 @@ from .plan import PLAN
 from .reference import device, exact, reference, theory
 
 DTYPES = ("half", "float")
-# Chapter 1.5.1: diff1, diff2 and diff4 by dynamic thresholds [10, 10, 1], else the static ones in cpu mode; the fixed ones are
-# those of the standard's class "atomicAdd".
+# Chapter 1.5.1: diff1, diff2 and diff4 by dynamic thresholds [10, 10, 1], otherwise the static ones in cpu
+# mode; the fixed thresholds are those of the standard's class "atomicAdd".
 ACCURACY = Thresholds(
     diff1=3e-3, diff2=3e-3, dynamic=Dynamic(10.0, 10.0, 1.0, half=1e-3, single=1e-5, cpu_mode=True)
 )

@@ -1,7 +1,7 @@
 """The NRAM plan of border_align_backward: one box and deal_num channels of one border.
 
 `PLAN` follows the five buffers of the pseudocode.  `FIGURE` is the partition of the figure, which
-has one buffer less; the first release sized it with PAD_UP, see its claim.
+has one buffer less and whose first release computed its size with PAD_UP; see its claim.
 """
 
 from mlusim.plan import (

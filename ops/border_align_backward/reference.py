@@ -33,18 +33,18 @@ def reference(inputs: Arrays, params: Params) -> dict[str, Array]:
 
 
 def exact(inputs: Arrays, params: Params) -> dict[str, Array]:
-    """The sums in float64, not rounded; the points are where coordinates of the boxes' type say."""
+    """Return the sums in float64, not rounded; points still lie at coordinates computed in the boxes' type."""
     return _gradients(inputs, params, np.dtype(np.float64), np.dtype(np.float64))
 
 
 def device(inputs: Arrays, params: Params) -> dict[str, Array]:
-    """Weights, products and sums in the type of the gradients, one addition after the other."""
+    """Return the gradients with weights, products and sums in the type of the gradients, one addition after the other."""
     kind = inputs["grad_output"].dtype
     return _gradients(inputs, params, kind, kind)
 
 
 def _gradients(inputs: Arrays, params: Params, result: Any, inner: Any) -> dict[str, Array]:
-    """The gradients, with the type of the output and that of weights and sums."""
+    """Return the gradients in type *result*, with weights and sums in type *inner*."""
     grads, picks = inputs["grad_output"], inputs["argmax_idx"]
     height, width = int(params["height"]), int(params["width"])
     images, _, _, channels = grads.shape
@@ -113,9 +113,9 @@ def _neighbours(at: Array, size: int) -> tuple[Array, Array, Array]:
 def theory(inputs: Arrays, params: Params) -> Theory:
     """Return the vendor's counts: ops = N*K*4*(C div 4)*3, ios = bytes of all inputs and the output.
 
-    The vendor divides by four a C that is one border's channels already, and as integers; so below
-    four channels the operations are 0, and otherwise about a quarter of the real number.  Kept as it
-    is, for efficiencies that can be held against published ones.
+    The vendor divides by four a C that is already that of one border, and does so in integers; so with fewer than
+    four channels the operations are 0, and otherwise about a quarter of the real number.  The rule is kept so that
+    efficiencies can be compared with published ones.
     """
     grads, boxes = inputs["grad_output"], inputs["boxes"]
     images, count, borders, channels = grads.shape

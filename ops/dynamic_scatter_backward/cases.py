@@ -1,6 +1,6 @@
 """The cases of dynamic_scatter_backward.
 
-A limit case sits on, or one past, what one pass over the NRAM holds: ``n`` points with
+A limit case has exactly as many points as one pass over the NRAM holds, or one more: ``n`` points with
 ``n * (20*C + 4) + 4*C <= usable NRAM`` bytes, per core.
 """
 
@@ -61,8 +61,8 @@ def _drawn(
 ) -> Maker:
     """Return a maker of N *points*, M *rows*, C = *width*, of which *voxels* rows are in use.
 
-    Every voxel gets a point while they last; the share *unmapped* of the points gets none.  With
-    *levels* features take so few values that several points of a voxel share the maximum.
+    Every voxel gets a point while points remain; the share *unmapped* of the points has no voxel.  With
+    *levels*, features take so few values that several points of a voxel share the maximum.
     """
 
     def make(generator: np.random.Generator) -> Made:
@@ -157,7 +157,7 @@ def _infinite(generator: np.random.Generator) -> Made:
 
 
 def _nan_gradients(generator: np.random.Generator) -> Made:
-    """Gradients that are NaN, infinite or negative zero go where every other gradient goes."""
+    """Gradients that are NaN, infinite or negative zero are stored like any other gradient."""
     inputs, _ = _drawn(50, 16, 6)(generator)
     grads = generator.choice(np.array([np.nan, np.inf, -np.inf, -0.0, 1], np.float32), (16, 6))
     return _call(inputs["feats"], grads, inputs["voxel_feats"], inputs["point2voxel_map"], 16)

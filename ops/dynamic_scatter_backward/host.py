@@ -32,7 +32,7 @@ from .kernel import (
 from .plan import DIRECT
 from .schemes import plan_of
 
-# Those that the library takes.
+# The types that the library accepts.
 ARCHITECTURES = ("mtp_372", "mtp_592")
 TENSORS = (
     "grad_voxel_feats", "feats", "voxel_feats", "point2voxel_map", "voxel_points_count", "voxel_num", "grad_feats",
@@ -56,18 +56,18 @@ MAX = mluOpReduceMode_t.MLUOP_REDUCE_DMAX
 
 
 def sizes(a: Any) -> tuple[int, int, int]:
-    """N, M and C of a call whose ranks are right."""
+    """Return N, M and C of a call whose ranks are right."""
     return a.feats_desc.shape[0], a.voxel_feats_desc.shape[0], a.feats_desc.shape[1]
 
 
 def _needed(name: str) -> Check:
-    """The pointer *name* must not be None, unless there is no voxel."""
+    """Return the check that the pointer *name* is not None, unless there is no voxel."""
     null = not_null(name)[0]
     return Check(lambda a: None if sizes(a)[1] == 0 else null.says(a))
 
 
 def _fits(a: Any) -> str | None:
-    """The sentence of a row so wide that not even one point fits the NRAM."""
+    """Return the sentence about a row so wide that not even one point fits the NRAM, or None."""
     c = sizes(a)[2]
     plan = plan_of(a.handle.policy)
     if c == 0 or plan.fits(a.handle.board, {"n": 1, "m": 1, "C": c}):
@@ -77,7 +77,7 @@ def _fits(a: Any) -> str | None:
 
 
 def workspace_bytes(voxels: int, channels: int) -> int:
-    """Bytes of reduce_from [voxels, channels] and of one flag for each voxel, which only scheme 2 uses."""
+    """Return the bytes of reduce_from [voxels, channels] and of one flag for each voxel, which only scheme 2 uses."""
     return voxels * (channels + 1) * WORD
 
 
@@ -132,7 +132,7 @@ def mluOpGetDynamicScatterBackwardWorkspaceSize(
 ) -> Status:
     """Write the bytes of workspace that feats [N, C] may need into ``workspace_size[0]``.
 
-    The query does not know M; it takes N for it, the most it can be.  Returns BAD_PARAM with the reason
+    The query does not know M and assumes its largest possible value, N.  Returns BAD_PARAM with the reason
     in ``handle.last_error``.
     """
     arguments = {"reduce_type": reduce_type, "feats_desc": feats_desc, "workspace_size": workspace_size}
@@ -197,7 +197,7 @@ def mluOpDynamicScatterBackward(
 
 
 def nram_layout(handle: Handle, points: int, voxels: int, channels: int) -> Layout:
-    """Return the NRAM layout of a call: as many points and voxels per pass as fit and the first task has."""
+    """Return the NRAM layout of a call: as many points and voxels per pass as fit, but no more than the first task has."""
     each = {}
     for name, total in (("N", points), ("M", voxels)):
         x, y, _ = union1_dims(handle, total)

@@ -1,7 +1,8 @@
-"""The two kernels of dynamic_scatter_backward (max): which point gave each maximum, and where its gradient goes.
+"""The two kernels of dynamic_scatter_backward (max): find the point that gave each maximum, and store its gradient there.
 
-The first follows the document's listing, with either of the two schemes that the document has for its second
-stage; the second follows the document's sentence about it, for there is no listing.  ``DS-n`` marks a correction; `docs/operators/dynamic_scatter_backward.md` gives the reasons.
+The first follows the document's listing, with either of the document's two schemes for its second stage; the second
+has no listing and follows the document's sentence about it.  ``DS-n`` marks a correction;
+`docs/operators/dynamic_scatter_backward.md` gives the reasons.
 """
 
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, int8, int32, kernel
@@ -9,9 +10,9 @@ from mlusim.plan import Layout, Regions
 from .plan import PLANS, POINTS, VOXELS, m, n
 
 POINTS_PER_PASS, VOXELS_PER_PASS = n.name, m.name
-FREE, OCCUPIED = 0, 1  # what a voxel's flag holds; the document's bool is a word, the least an atomic takes
+FREE, OCCUPIED = 0, 1  # of a voxel's flag; the document's bool is a word here, the smallest type of an atomic
 WORD = int32.size  # bytes, of indices and features alike
-NONE = 0xFFFFFFFF  # what __bang_findfirst1 returns when there is nothing to find
+NONE = 0xFFFFFFFF  # __bang_findfirst1's result if nothing is found
 
 
 @kernel
@@ -28,8 +29,8 @@ def max_reduce_traceback_scatter_idx_kernel(
 ) -> None:
     """Kernel 1: lower result [M, C] to the smallest point that has its voxel's features [N, C], [M, C].
 
-    result holds num_input wherever no point was found yet (DS-11).  is_occupy is int32 [M], all free (DS-10), for
-    the document's scheme 2; None for its scheme 1, which needs no flags.
+    result holds num_input for every element without a point so far (DS-11).  is_occupy is int32 [M], all free
+    (DS-10), for the document's scheme 2; None for its scheme 1, which needs no flags.
     """
     if mlu.is_mpu():
         return
@@ -41,7 +42,7 @@ def max_reduce_traceback_scatter_idx_kernel(
         mlu.bang_write_value(nram.index_mask + i * num_feats, num_feats, start + i)  # DS-2
     for n_start in range(start, start + count, points):  # DS-3
         now = min(points, start + count - n_start)
-        if n_start > start:  # DS-2: the rows of this pass are those of the last one, one pass further
+        if n_start > start:  # DS-2: the rows of the previous pass, advanced by one pass
             mlu.bang_add_scalar(nram.index_mask, nram.index_mask, points, now * num_feats)
         mlu.memcpy(nram.reduce_offset, coors_map + n_start, now * WORD, GDRAM2NRAM)
         index_offset = int(nram.reduce_offset[0])
@@ -53,7 +54,7 @@ def max_reduce_traceback_scatter_idx_kernel(
 
 
 def task_share(mlu: Mlu, total: int) -> tuple[int, int]:
-    """The first of this task's share of *total* items, and how many they are."""
+    """Return the first of this task's share of *total* items, and their number."""
     share, rest = divmod(total, mlu.taskDim)
     return mlu.taskId * share + min(mlu.taskId, rest), share + (mlu.taskId < rest)
 
@@ -61,7 +62,7 @@ def task_share(mlu: Mlu, total: int) -> tuple[int, int]:
 def get_mask(
     mlu: Mlu, nram: Regions, feats_gdram: Ptr, reduce_feats_gdram: Ptr, n: int, num_input: int, c: int
 ) -> None:
-    """Stage 1: value_mask [n, C] = the point's index where it has its voxel's feature, else the sentinel."""
+    """Stage 1: set value_mask [n, C] to the point's index where the point has its voxel's feature, else to the sentinel."""
     reduce_offset, reduce_feats_nram, value_mask = nram.reduce_offset, nram.reduce_feats, nram.value_mask
     memcpy_async, row = mlu.memcpy_async, c * float32.size
     memcpy_async(nram.feats, feats_gdram, n * row, GDRAM2NRAM)
@@ -80,7 +81,7 @@ def get_mask(
 
 
 def reduce_minimum(mlu: Mlu, nram: Regions, result_gdram: Ptr, index_offset: int, n: int, c: int) -> None:
-    """Stage 2, scheme 1: take each point's row into the result of its voxel by atomic minima in GDRAM."""
+    """Stage 2, scheme 1: lower the result of each point's voxel to the point's row by atomic minima in GDRAM."""
     reduce_offset, value_mask, reduce_min = nram.reduce_offset, nram.value_mask, mlu.bang_atomic_reduce_min
     ddr_offset = index_offset * c
     for i in range(n):
@@ -94,7 +95,7 @@ def reduce_minimum(mlu: Mlu, nram: Regions, result_gdram: Ptr, index_offset: int
 def write_minimum(
     mlu: Mlu, nram: Regions, result_gdram: Ptr, is_occupy: Ptr, index_offset: int, n: int, c: int
 ) -> None:
-    """Stage 2, scheme 2: take each point's row into the result of its voxel, one task at a time per voxel."""
+    """Stage 2, scheme 2: lower the result of each point's voxel to the point's row, one task at a time per voxel."""
     reduce_offset, result_nram, value_mask = nram.reduce_offset, nram.result, nram.value_mask
     memcpy, bang_minimum, cas, exch = mlu.memcpy, mlu.bang_minimum, mlu.bang_atomic_cas, mlu.bang_atomic_exch
     row = c * WORD  # DS-12
@@ -103,7 +104,7 @@ def write_minimum(
         if index_offset >= 0:  # DS-6, DS-7; DS-8: nothing is tested or set before the loop
             flag, result = is_occupy + index_offset, result_gdram + ddr_offset
             while True:
-                # pvLock, test, set and pvUnlock are one atomic step; it leaves what it found in result_nram.
+                # pvLock, test, set and pvUnlock are one atomic step; the old value of the flag is left in result_nram.
                 cas(result_nram, flag, FREE, OCCUPIED)
                 is_go_local = int(result_nram[0]) == FREE
                 if is_go_local:
@@ -147,7 +148,7 @@ def max_reduce_scatter_grad_kernel(
 def scatter(mlu: Mlu, nram: Regions, grad_feats: Ptr, voxels: int, num_input: int, c: int) -> None:
     """Store, for each voxel and each of its points, the point's row: its gradients, and zero elsewhere.
 
-    A point belongs to one voxel, so its row is stored once; what is zero in it is zero before, too.
+    A point belongs to one voxel, so its row is stored once, and its zeros overwrite only zeros.
     """
     rest, mask, grad, row = nram.rest, nram.mask, nram.grad, c * float32.size
     find, eq_scalar, mul_scalar = mlu.bang_findfirst1, mlu.bang_eq_scalar, mlu.bang_mul_scalar
@@ -155,7 +156,7 @@ def scatter(mlu: Mlu, nram: Regions, grad_feats: Ptr, voxels: int, num_input: in
     for i in range(voxels):
         scatter_to = nram.scatter_to + i * c
         bits = (nram.grad_reduced_feats + i * c).cast(int32)
-        mlu.bang_ne_scalar(rest, scatter_to, num_input, c)  # DS-13: what no point gave goes nowhere
+        mlu.bang_ne_scalar(rest, scatter_to, num_input, c)  # DS-13: a maximum without a point is dropped
         while (first := find(rest, c)) != NONE:
             point = int(scatter_to[first])
             eq_scalar(mask, scatter_to, point, c)

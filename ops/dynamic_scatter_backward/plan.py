@@ -1,6 +1,6 @@
 """The NRAM plans of dynamic_scatter_backward (max): one stage for each of its two kernels.
 
-`PLAN` is that of the document's second scheme, `DIRECT` that of its first, which keeps no row of results on chip.
+`PLAN` is the plan of the document's second scheme, `DIRECT` of its first, which keeps no row of results on chip.
 """
 
 from mlusim.plan import NRAM, Plan, Region, Stage, Value, Var, float32, int32, sizeof

@@ -7,7 +7,7 @@
     grad_feats = 0 elsewhere
 
 Equality is that of floats: NaN equals nothing, -0 equals +0, an infinity equals itself.  Points
-whose voxel is negative or not below voxel_num belong to none (the document defines -1 only).
+whose voxel is negative or not below voxel_num belong to no voxel (the document defines -1 only).
 """
 
 from typing import Any
@@ -30,13 +30,13 @@ def reference(inputs: Arrays, params: Params) -> dict[str, np.ndarray[Any, Any]]
 
 
 def first_points(inputs: Arrays) -> np.ndarray[Any, Any]:
-    """Return int64 [voxel_num, C]: the smallest point that gave each maximum, N where none did."""
+    """Return int64 [voxel_num, C]: the smallest point that gave each maximum, N if there is none."""
     feats, maxima, voxel_of = inputs["feats"], inputs["voxel_feats"], inputs["point2voxel_map"]
     voxels = int(np.clip(inputs["voxel_num"].flat[0], 0, len(maxima)))
     winners = np.full((voxels, feats.shape[1]), len(feats), np.int64)
     members = np.flatnonzero((voxel_of >= 0) & (voxel_of < voxels))[::-1]
     row, channel = np.nonzero(feats[members] == maxima[voxel_of[members]])
-    # Members come in descending order, and of repeated indices the last assignment stays.
+    # Members are in descending order, and for repeated indices the last assignment counts.
     winners[voxel_of[members[row]], channel] = members[row]
     return winners
 

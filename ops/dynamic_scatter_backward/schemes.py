@@ -1,4 +1,4 @@
-"""The document's two schemes for taking a point's row into the result of its voxel, as policies."""
+"""The document's two schemes for lowering the result of a voxel to a point's row, as policies."""
 
 from mlusim.operators.spec import Policy, policy_of
 from mlusim.plan import Plan
@@ -6,12 +6,12 @@ from .plan import DIRECT, PLAN
 
 
 def flags() -> Plan:
-    """The plan of scheme 2: load, minimum and store, under a flag for each voxel."""
+    """Return the plan of scheme 2: load, minimum and store, under a flag for each voxel."""
     return PLAN
 
 
 def atomic() -> Plan:
-    """The plan of scheme 1: atomic minima in GDRAM."""
+    """Return the plan of scheme 1: atomic minima in GDRAM."""
     return DIRECT
 
 
@@ -22,6 +22,6 @@ POLICIES = (
 
 
 def plan_of(policy: str | None) -> Plan:
-    """The NRAM plan of the scheme called *policy*; None: the listing's."""
+    """Return the NRAM plan of the scheme called *policy*; None means the scheme of the listing."""
     plan: Plan = policy_of("dynamic_scatter_backward", POLICIES, policy).rule()
     return plan

@@ -17,8 +17,8 @@ FAMILIES = {"mlu370": (MLU370, 163840), "mlu590": (MLU590, 98304)}  # boards, fl
 NOT_SUPPORTED = Status.MLUOP_STATUS_NOT_SUPPORTED
 BAD_PARAM = Status.MLUOP_STATUS_BAD_PARAM
 
-# Values of S at which the largest T is tried: on both sides of where the second inequality of the
-# plan takes over from the first (3 and 4), and of the largest square lattice.
+# Values of S for which the largest T is tested: on both sides of the point where the plan's second inequality
+# replaces the first (3 and 4), and of the largest square lattice.
 LIMIT_ROWS = {
     "mlu370": (0, 1, 3, 4, 9, 15, 100, 232, 233),
     "mlu590": (0, 1, 3, 4, 9, 15, 100, 179, 180),
@@ -39,7 +39,7 @@ GAPS = {
 
 
 def plan_floats(s: int, t: int) -> int:
-    """Count the floats of NRAM that the partition plan takes: the larger of its two stages."""
+    """Count the floats of NRAM that the partition plan needs: the larger of its two stages."""
     terms = s * (t + 1) + (s + 1) * t
     return terms + max(5 * (t + 1), (s + 1) * (t + 1) + 3 * min(s, t) + 4)
 
@@ -121,7 +121,7 @@ def _infinity_meets_zero(inputs: Inputs) -> None:
 
 
 def _not_finite() -> Iterator[Case]:
-    """Yield NaN and infinity where the rules of the clamp and of the safe exponential decide."""
+    """Yield NaN and infinity in places where the rules of the clamp and of the safe exponential matter."""
     puts: dict[str, tuple[str, list[tuple[Any, ...]], float]] = {
         "p_minus_inf_cell": ("p", [(0, 2, 3), (1, 4, 5)], -np.inf),
         "p_minus_inf_pair": ("p", [(0, 2, 3), (0, 3, 3), (1, 1, 1), (1, 1, 2)], -np.inf),
@@ -148,7 +148,7 @@ def _not_finite() -> Iterator[Case]:
 
 
 def _zero() -> Iterator[Case]:
-    """Yield calls with nothing to do, a success; one empty gradient out of two is not nothing (see s7_t0, s0_t9)."""
+    """Yield calls that succeed without computing; a single empty gradient is not such a call (see s7_t0, s0_t9)."""
     yield Case("b0", "zero", partial(zeros, b=0, s=15, t=104))
     yield Case("b0_s0_t0", "zero", partial(zeros, b=0, s=0, t=0))
     yield Case("s0_t0", "zero", partial(likely, b=4, s=0, t=0), note="ans_grad keeps its values")
@@ -178,7 +178,7 @@ def _replace(inputs: Inputs, *, name: str, shape: tuple[int, ...], dtype: str) -
 
 
 def _refused() -> Iterator[Case]:
-    """Yield what the host interface refuses; the base is B = 4, S = 15, T = 104 with a boundary."""
+    """Yield the calls that the host interface refuses; the base is B = 4, S = 15, T = 104 with a boundary."""
     rows: list[tuple[str, str, tuple[int, ...], str, Status]] = [
         ("px_rank_2", "px", (4, 15), "float32", BAD_PARAM),
         ("py_rank_2", "py", (4, 16), "float32", BAD_PARAM),

@@ -25,7 +25,7 @@ from mlusim.plan import Layout
 from .kernel import MLUKernelMutualInformationBackward
 from .plan import PLAN
 
-# Those that the library takes.
+# The types that the library accepts.
 ARCHITECTURES = ("mtp_372", "mtp_592")
 TENSORS = ("px", "py", "p", "ans_grad", "px_grad", "py_grad")
 DESCRIPTORS = tuple(f"{name}_desc" for name in TENSORS)
@@ -33,17 +33,17 @@ WORKSPACE_BYTES = 0  # everything lives in NRAM
 
 
 def sizes(a: Any) -> tuple[int, int, int]:
-    """B, S and T of a call whose ranks are right."""
+    """Return B, S and T of a call whose ranks are right."""
     return a.px_desc.shape[0], a.px_desc.shape[1], a.py_desc.shape[2]
 
 
 def _with_boundary(check: Check) -> Check:
-    """*check* where there is a boundary descriptor, and nothing where there is none."""
+    """Return *check*, applied only if there is a boundary descriptor."""
     return Check(lambda a: None if a.opt_boundary_desc is None else check.says(a), check.status)
 
 
 def _needed(name: str, when: Any) -> Check:
-    """The pointer *name* must not be null where *when* holds: an empty tensor may be."""
+    """Return the check that the pointer *name* is not null if *when* holds; the pointer of an empty tensor may be."""
     return demand(lambda a: not when(a) or getattr(a, name) is not None, f"{name} is a null pointer")
 
 
@@ -52,12 +52,12 @@ def _both_or_none(a: Any) -> bool:
 
 
 def layout_of(handle: Handle, S: int, T: int) -> Layout:
-    """The partition plan with numbers in it, on the handle's board."""
+    """Return the partition plan with numbers in it, on the handle's board."""
     return PLAN.layout(handle.board, S=S, T=T)
 
 
 def _scale(a: Any) -> str | None:
-    """What is wrong with the scale of the lattice, or None: both stages of the plan must fit (MI-5, MI-11)."""
+    """Return the sentence about a lattice too large for either stage of the plan (MI-5, MI-11), or None."""
     _, S, T = sizes(a)
     layout = layout_of(a.handle, S, T)
     if layout.fits:
@@ -69,7 +69,7 @@ def _scale(a: Any) -> str | None:
 
 
 def _shapes() -> Checks:
-    """The dimensions, in the library's order; B, S and T are those of px, px and py."""
+    """Return the checks of the dimensions, in the library's order; B, S and T are those of px, px and py."""
     symbols = "S + 1 with S = dim 1 of px_desc"
     frames = "T + 1 with T = dim 2 of py_desc"
     return (
@@ -123,7 +123,7 @@ CHECKS: Checks = (
     not_null("p", "ans_grad"),
     demand(_both_or_none, "opt_boundary_desc and opt_boundary must both be null, or neither of them"),
 )
-"""The checks of the call: a pointer is looked at after the zero-element return, and only where it is needed."""
+"""The checks of the call: pointers are checked after the return for zero elements, and only if they are needed."""
 
 QUERY_CHECKS: Checks = (not_null("px_desc", "py_desc", "p_desc", "ans_grad_desc"), out("workspace_size"))
 
@@ -176,7 +176,7 @@ def mluOpMutualInformationBackward(
     py_grad_desc: TensorDescriptor | None,
     py_grad: Any,
 ) -> Status:
-    """Write the gradients of px and py, and with *overwrite_ans_grad* the gradient that arrives at the first cell.
+    """Write the gradients of px and py; with *overwrite_ans_grad* also store the gradient of the first cell in ans_grad.
 
     px and px_grad are [B, S, T+1], py and py_grad [B, S+1, T], p [B, S+1, T+1], ans_grad [B], all
     float; opt_boundary is int64 [B, 4] (begin_symbol, begin_frame, end_symbol, end_frame, ends

@@ -24,11 +24,11 @@ def lattice_of_log_probabilities(
     ans_grad: float | None = None,
     outside: float = 0.0,
 ) -> Made:
-    """Make inputs as a network gives them: px and py are log probabilities, p comes from the forward pass.
+    """Make inputs like those of a network: px and py are log probabilities, p comes from the forward pass.
 
     In each cell a symbol has odds of about (S + 1) : (T + 1) against a frame, so the whole lattice is
-    likely to end in its last cell and p stays moderate at every size.  *ans_grad* None draws it;
-    *outside* is what p, px and py hold outside the boundary.
+    likely to end in its last cell and p stays moderate at every size.  If *ans_grad* is None, it is drawn;
+    *outside* is the value of p, px and py outside the boundary.
     """
     odds = np.log((s + 1) / (t + 1)) + rng.uniform(-1.0, 1.0, (b, s + 1, t + 1))
     inputs = {
@@ -80,7 +80,7 @@ def single(px: Array, py: Array, p: Array, ans_grad: float) -> Made:
 def edited(
     rng: np.random.Generator, *, base: Callable[[np.random.Generator], Made], edit: Callable[[Inputs], None]
 ) -> Made:
-    """Make what *base* makes and change it in place by *edit*."""
+    """Make the inputs of *base* and change them in place by *edit*."""
     inputs, params = base(rng)
     edit(inputs)
     return inputs, params

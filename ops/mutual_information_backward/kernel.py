@@ -11,7 +11,7 @@ from mlusim.plan import Layout, Regions
 from .plan import PLAN
 
 Box = tuple[int, int, int, int]
-"""The region of a batch entry: s_begin, t_begin, s_end, t_end; both ends belong to it."""
+"""The region of a batch entry: s_begin, t_begin, s_end, t_end, with both ends included."""
 
 LARGE_NEGATIVE = float32(-1.0e30)
 LOG2_E = float32(1.4426950408889634)  # 0x3fb8aa3b
@@ -31,7 +31,7 @@ def MLUKernelMutualInformationBackward(
     workspace: Ptr | None,
     px_grad: Ptr | None,
     py_grad: Ptr | None,
-    batches: int,  # MI-19: this and what follows
+    batches: int,  # MI-19: this argument and the following ones
     S: int,
     T: int,
     layout: Layout,
@@ -60,12 +60,12 @@ def MLUKernelMutualInformationBackward(
 
 
 def offset(pointer: Ptr | None, elements: int) -> Any:
-    """``pointer + elements``; the null pointer of an empty tensor stays one, and is never followed."""
+    """Return ``pointer + elements``; the null pointer of an empty tensor stays null and is never accessed."""
     return None if pointer is None else pointer + elements
 
 
 def boundary_of(opt_boundary: Ptr, batch: int) -> Box:
-    """The region of a batch entry, by four scalar loads from GDRAM: the plan has no bytes for it (MI-20)."""
+    """Return the region of a batch entry, by four scalar loads from GDRAM: the plan has no bytes for it (MI-20)."""
     at = 4 * batch
     return (
         int(opt_boundary[at]),
@@ -111,7 +111,7 @@ def computeTerm1AndTerm2(mlu: Mlu, nram: Regions, px: Ptr, py: Ptr, p: Ptr, T: i
 
 
 def load_two_rows(mlu: Mlu, dst: Ptr, src: Ptr, t_len: int, T: int) -> None:
-    """Load t_len elements of two rows of p, one row behind the other: rows of T+1 lie like that already."""
+    """Load t_len elements of two rows of p, one row directly after the other, as rows of length T+1 already are."""
     if t_len == T + 1:
         mlu.memcpy(dst, src, 2 * t_len * FLOAT, GDRAM2NRAM)
     else:  # MI-3
@@ -128,7 +128,7 @@ def safeExp(mlu: Mlu, dst: Ptr, src: Ptr, mask: Ptr, num: int) -> None:
 
 
 def setNanInfToZero(mlu: Mlu, src: Ptr, mask: Ptr, num: int) -> None:
-    """Set what is not finite to 0; mask becomes all ones where src is finite, and zero elsewhere."""
+    """Set non-finite elements to 0; mask becomes all ones where src is finite, and zero elsewhere."""
     mask_int, src_bytes = mask.cast(int32), src.cast(int8)
     mlu.bang_sub(mask, src, src, num)
     mlu.bang_eq_scalar(mask, mask, ZERO, num)
@@ -138,7 +138,7 @@ def setNanInfToZero(mlu: Mlu, src: Ptr, mask: Ptr, num: int) -> None:
 
 
 def computeExp(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precision: int, num: int) -> None:
-    """Two to the power of src * log2(e): exp for float as the vendor's helper library has it (MI-A)."""
+    """Compute 2 to the power of src * log2(e): the float exponential of the vendor's helper library (MI-A)."""
     del addition, is_high_precision  # for half
     mlu.bang_mul_scalar(dst, src, LOG2_E, num)
     mlu.bang_pow2(dst, dst, num)
@@ -147,7 +147,7 @@ def computeExp(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_preci
 def computePGrad(
     mlu: Mlu, nram: Regions, ans_grad: Ptr, overwrite_ans_grad: bool, S: int, T: int, box: Box
 ) -> None:
-    """Step 2: p_grad of the region, one anti-diagonal after the other, from cell (s_end, t_end) back.
+    """Step 2: compute p_grad of the region, one anti-diagonal after the other, from cell (s_end, t_end) back.
 
     The cells of a diagonal are counted from top right to bottom left, so the next one lies T elements
     on in term1 and p_grad, and T - 1 elements on in term2.
@@ -174,7 +174,7 @@ def computePGrad(
             cell2 = s * T + t if i >= s_len else (s + 1) * T + t - 1
             mlu.memcpy(cur_term2, nram.term2 + cell2, FLOAT, NRAM2NRAM, FLOAT, stride2, num2 - 1)
         mlu.memcpy(cur_p_grad, p_grad + last_cell, FLOAT, NRAM2NRAM, FLOAT, stride, last_data_num - 1)
-        # MI-9: the neighbour below and the one to the right are neighbours on the diagonal before.
+        # MI-9: the neighbour below and the one to the right are adjacent on the previous diagonal.
         if num1 > 0:
             mlu.bang_mul(cur_term1, cur_term1, cur_p_grad if i < s_len else shifted_p_grad, num1)
         if num2 > 0:
@@ -187,7 +187,7 @@ def computePGrad(
 
 
 def computePxGradAndPyGrad(mlu: Mlu, nram: Regions, T: int, box: Box) -> None:
-    """Step 3: px_grad = p_grad below * term1 and py_grad = p_grad to the right * term2, in place of the terms."""
+    """Step 3: compute px_grad = p_grad below * term1 and py_grad = p_grad to the right * term2, in place of the terms."""
     s_begin, t_begin, s_end, t_end = box
     t_len = t_end - t_begin + 1
     for i in range(s_begin, s_end + 1):

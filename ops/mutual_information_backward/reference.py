@@ -1,9 +1,9 @@
 """Reference and theory of mutual_information_backward, written from the recursion.
 
-The argument of the exponential is formed in float32, in the order the definition gives, because the
+The argument of the exponential is formed in float32, in the order of the definition, because the
 clamp, the absorption of px beside -1e30 and the test for a finite argument are float32 statements.
-Everything after it is float64 kept inside the range of float32: what a float32 device would turn
-into infinity or zero on its way becomes infinity or zero here too.
+Everything after it is float64 limited to the range of float32: a value that would become infinity or
+zero in float32 does so here too.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from mlusim.operators.spec import Arrays, Params, Theory
 Array = np.ndarray[Any, Any]
 Box = tuple[int, int, int, int]
 
-LARGE_NEGATIVE = np.float32(-1.0e30)  # p below it counts as it
+LARGE_NEGATIVE = np.float32(-1.0e30)  # smaller values of p count as this
 FLOPS_TERM = 7  # two for the argument, five for a safe exponential
-FLOPS_NOT_FINITE = 3  # what an exponential of a non-finite argument does not do
+FLOPS_NOT_FINITE = 3  # operations that an exponential of a non-finite argument omits
 
 
 def device(inputs: Arrays, params: Params) -> dict[str, Array]:
-    """The gradients with every step in float32, as a device without mlusim's order of instructions computes them."""
+    """Return the gradients with every step in float32, as on a device with another order of instructions than mlusim's."""
     return _gradients(inputs, params, np.float32, np.float32, np.float32)
 
 
@@ -38,7 +38,7 @@ def reference(inputs: Arrays, params: Params) -> dict[str, Array]:
 
 
 def _gradients(inputs: Arrays, params: Params, argument: Any, inner: Any, result: Any) -> dict[str, Array]:
-    """The gradients, with the types of the exponentials' arguments, of what follows, and of the outputs."""
+    """Return the gradients, given the types of the exponentials' arguments, of the steps after them, and of the outputs."""
     px, py, p = inputs["px"], inputs["py"], inputs["p"]
     ans_grad = np.array(inputs["ans_grad"], result)
     px_grad, py_grad = np.zeros(px.shape, result), np.zeros(py.shape, result)
@@ -59,8 +59,8 @@ def _gradients(inputs: Arrays, params: Params, argument: Any, inner: Any, result
 def theory(inputs: Arrays, params: Params) -> Theory:
     """Count operations by the vendor's rule, and bytes of all inputs and outputs.
 
-    The vendor counts while its CPU baseline runs: clamped cells add one, arguments that are not
-    finite take three off, and an inverted boundary still counts its empty edges.
+    The vendor counts while its CPU baseline runs: clamped cells add one operation, non-finite arguments
+    subtract three, and an inverted boundary still counts its empty edges.
     A zero-element call (B = 0, or S = 0 and T = 0) does nothing and counts nothing.
     """
     px, py, p = inputs["px"], inputs["py"], inputs["p"]
@@ -108,8 +108,8 @@ def lattice(term1: Array, term2: Array, last: float, kind: Any = np.float64) -> 
 
     ``g(s,t) = g(s+1,t) * term1(s,t) + g(s,t+1) * term2(s,t)``
 
-    The recursion runs as it is; only where a product or a sum of it turns out to leave the range of float32 does it
-    run again with every step kept inside.
+    The recursion is computed without limits first; if a product or a sum leaves the range of float32, it is computed
+    again with every step limited to that range.
     """
     line = 1 in (term2.shape[0], term1.shape[1])
     g = _along(term1, term2, last, kind) if line else _recursion(term1, term2, last, kind, lambda x: x)
@@ -120,18 +120,18 @@ def lattice(term1: Array, term2: Array, last: float, kind: Any = np.float64) -> 
 
 
 def _along(term1: Array, term2: Array, last: float, kind: Any) -> Array:
-    """Return the recursion of `lattice` where it has a single row or column: one product after another."""
+    """Return the recursion of `lattice` for a single row or column: one product after another."""
     rows, columns = term2.shape[0], term1.shape[1]
     factors = (term1[:, 0] if columns == 1 else term2[0])[::-1].astype(kind)
     products = np.multiply.accumulate(np.concatenate((np.array([last], kind), factors)))
-    line: Array = products[::-1] + kind(0.0)  # as where what is beside the line is added
+    line: Array = products[::-1] + kind(0.0)  # as if the zeros beside the line were added
     return line.reshape(rows, columns)
 
 
 def _recursion(
     term1: Array, term2: Array, last: float, kind: Any, rounded: Callable[[Array], Array]
 ) -> Array:
-    """Return the recursion of `lattice`, each product and sum as *rounded* has it.
+    """Return the recursion of `lattice` with *rounded* applied to each product and sum.
 
     The arrays are flattened with one spare row and column of zeros, so that a missing neighbour
     contributes 0 and the cells of an anti-diagonal lie a constant step apart.

@@ -1,1 +1,1 @@
-"""three_interpolate_backward: scatters weighted gradients back to the three nearest features."""
+"""three_interpolate_backward: scatter weighted gradients back to the three nearest features."""

@@ -45,9 +45,9 @@ BOUNDARY = {
     19: (25, 1029, 1025, 1027),
     20: (29, 2047, 999, 2033),
 }
-TYPES = {"": "float32", "_half": "float16"}  # by what stands behind a case's name
+TYPES = {"": "float32", "_half": "float16"}  # by the suffix of a case's name
 LARGE = 1 << 28  # bytes
-LONG = (18, 19, 20)  # tens of millions of row additions where the M tile is small
+LONG = (18, 19, 20)  # tens of millions of row additions with a small M tile
 
 
 def points(
@@ -90,12 +90,12 @@ def _edited(
 
 
 def _effort(shape: tuple[int, int, int, int]) -> float:
-    """Return about how many seconds a case takes: every tile of M and C adds the rows of all points."""
+    """Return the approximate seconds of a case: every tile of M and C adds the rows of all points."""
     return 4e-9 * math.prod(shape)
 
 
 def _memory(shape: tuple[int, int, int, int], dtype: str) -> int:
-    """Return about how many bytes a case takes where that is much: gradients, features and their reference."""
+    """Return the approximate bytes of a case, or 0 if they are few: gradients, features and their reference."""
     b, c, n, m = shape
     nbytes = np.dtype(dtype).itemsize * b * c * (n + 2 * m)
     return nbytes if nbytes >= LARGE else 0
@@ -177,7 +177,7 @@ def _same_neighbour(inputs: Inputs) -> None:
 
 
 def _not_finite_weights(inputs: Inputs) -> None:
-    """Give weights that are not finite to three cells, far apart: no other cell may see them."""
+    """Give non-finite weights to three distant cells: no other cell may be affected."""
     indices, weights = inputs["indices"], inputs["weights"]
     for cell, value in [(0, np.nan), (1500, np.inf), (2999, -np.inf)]:
         indices[indices == cell] = cell + 2 if cell < 2000 else cell - 2
@@ -249,7 +249,7 @@ def _no_data(inputs: Inputs, *, dtype: str) -> None:
 
 
 def _refused() -> Iterator[Case]:
-    """Yield what the host interface refuses: zero elements, and tensors that do not go together."""
+    """Yield the calls that the host interface refuses: zero elements, and tensors that do not fit together."""
     for suffix, dtype in TYPES.items():
         for number, shape in ZERO.items():
             make, outputs = partial(points, shape=shape, dtype=dtype), OUTPUTS.get(number, {})

@@ -40,7 +40,7 @@ def _not_zero(name: str, axis: int, letter: str) -> Check:
 
 
 def _are_indices_exact(a: Any) -> str | None:
-    """Say where M goes beyond the indices that the float comparisons of MLU2xx tell apart (TI-12)."""
+    """Return the sentence about an M larger than the float comparisons of MLU2xx can distinguish (TI-12), or None."""
     board, m = a.handle.board, a.grad_features_desc.shape[2]
     if board.arch.bang_arch >= 300 or m <= INDEX_LIMIT:
         return None
@@ -120,7 +120,7 @@ def mluOpThreeInterpolateBackward(
 def tile_layout(handle: Handle, element_type: Any, c: int, n: int, m: int, *, b: int = 1) -> Layout:
     """Return the NRAM layout of the tiles for C, N and M elements and B batches.
 
-    They are the document's (decision D6), or those of the policy of *handle*.
+    They follow the document's rule (decision D6), or the policy of *handle*.
     """
     rule = policy_of("three_interpolate_backward", POLICIES, handle.policy).rule
     tiles = rule(handle.board, element_type, B=b, C=c, N=n, M=m)

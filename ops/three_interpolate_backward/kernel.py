@@ -1,7 +1,7 @@
 """The kernel of three_interpolate_backward: weighted gradients, added row by row to the features.
 
 The document gives steps 1 to 13 and no pseudocode; the comments name the step that a statement
-carries out.  ``TI-n`` marks a correction of the document; `docs/operators/three_interpolate_backward.md`
+implements.  ``TI-n`` marks a correction of the document; `docs/operators/three_interpolate_backward.md`
 gives the reasons.  In NRAM a row is one feature with its channels side by side, so that a
 contribution is one vector addition.
 """
@@ -26,7 +26,7 @@ from mlusim.plan import Layout, Regions
 from .plan import PLAN, Co, Mo, No
 
 FLOAT_OF_0 = 0x4B000000
-"""The bits of 2^23 as float; with a number below 2^23 in the lower bits, those of 2^23 plus that number (TI-12)."""
+"""The bits of the float 2^23; with a number below 2^23 in its lower bits, they are the float 2^23 plus that number (TI-12)."""
 LOWER_BITS = 0x7FFFFF
 INDEX_LIMIT = 1 << 23
 
@@ -88,12 +88,12 @@ def MLUUnion1ThreeInterpolateBackward(
 
 
 def clear_features(mlu: Mlu, nram: Regions, mo: int, c_deal: int) -> None:
-    """Give the rows of *mo* features and the spare one zeros, where the document transposes (step 7, TI-4)."""
+    """Set the rows of *mo* features and the spare row to zero, where the document transposes (step 7, TI-4)."""
     mlu.bang_write_zero(nram.grad_features, (mo + 1) * c_deal)
 
 
 def load_neighbours(mlu: Mlu, nram: Regions, indices: Ptr, weights: Ptr, n_real: int, n_deal: int) -> None:
-    """Load *n_real* points' indices and weights, N x 3, and turn them to 3 x N of pitch *n_deal* (step 3)."""
+    """Load *n_real* points' indices and weights, N x 3, and transpose them to 3 x N of pitch *n_deal* (step 3)."""
     if n_real < n_deal:  # TI-8: the lanes behind the last point name no feature and weigh nothing
         mlu.bang_write_value(nram.indices, n_deal * 3, int32(-1))
         mlu.bang_write_zero(nram.weights, n_deal * 3)
@@ -104,7 +104,7 @@ def load_neighbours(mlu: Mlu, nram: Regions, indices: Ptr, weights: Ptr, n_real:
 
 
 def turn_neighbours(mlu: Mlu, target: Ptr, source: Ptr, n_deal: int) -> None:
-    """Turn N x 3 to 3 x N; MLU2xx transposes no rows of three elements and copies them apart (TI-12)."""
+    """Transpose N x 3 to 3 x N; MLU2xx cannot transpose rows of three elements and copies each separately (TI-12)."""
     if mlu.BANG_ARCH >= 300:
         mlu.bang_transpose(target, source, n_deal, 3)
         return
@@ -118,7 +118,7 @@ def load_gradients(
 ) -> None:
     """Load *n_real* points of *c_real* channels that are *n* apart, to a pitch of *n_deal* (step 4)."""
     es = grad_output.dtype.size
-    if n_real < n_deal or c_real < c_deal:  # TI-8: nothing undefined is computed with
+    if n_real < n_deal or c_real < c_deal:  # TI-8: no undefined value is used
         mlu.bang_write_zero(nram.grad_output, c_deal * n_deal)
     mlu.memcpy(nram.grad_output, grad_output, n_real * es, GDRAM2NRAM, n_deal * es, n * es, c_real - 1)
 
@@ -133,10 +133,10 @@ def select_rows(
     spare: int,
     c_deal: int,
 ) -> None:
-    """Turn neighbour *j*'s indices into row offsets; one outside [m_begin, m_end) gets the row *spare* and weight 0.
+    """Convert neighbour *j*'s indices to row offsets; one outside [m_begin, m_end) gets the row *spare* and weight 0.
 
     Step 8 and TI-6.  Indices stay int32 (TI-9), and so do the comparisons in the document's two regions of floats.
-    MLU2xx has no arithmetic of int32: `select_rows_by_floats` stands in.
+    MLU2xx has no arithmetic of int32 and uses `select_rows_by_floats` instead.
     """
     if mlu.BANG_ARCH < 300:
         select_rows_by_floats(mlu, nram, j, n_deal, m_begin, m_end, spare, c_deal)
@@ -166,10 +166,10 @@ def select_rows(
 def select_rows_by_floats(
     mlu: Mlu, nram: Regions, j: int, n_deal: int, m_begin: int, m_end: int, spare: int, c_deal: int
 ) -> None:
-    """Turn neighbour *j*'s indices into row offsets on MLU2xx; one outside [m_begin, m_end) gets the row *spare*.
+    """Convert neighbour *j*'s indices to row offsets on MLU2xx; one outside [m_begin, m_end) gets the row *spare*.
 
     *m_end* is at most 2^23 (TI-12).  An index below 2^23 becomes the float 2^23 + index by an exclusive or; any other
-    int32 becomes a float outside [2^23, 2^24), or NaN, which no window holds.  Weights stay: the row *spare* is never
+    int32 becomes NaN or a float outside [2^23, 2^24), which is in no window.  Weights stay: the row *spare* is never
     stored.  The indices of the neighbour are overwritten.
     """
     words = nram.indices_transpose + j * n_deal
@@ -185,7 +185,7 @@ def select_rows_by_floats(
     mlu.bang_ge_scalar(inside, cells, INDEX_LIMIT + m_begin, n_deal)
     mlu.bang_ge_scalar(other, cells, INDEX_LIMIT + m_end, n_deal)
     mlu.bang_sub(inside, inside, other, n_deal)
-    # Nothing but numbers of the window's kind is computed with: NaN * 0 would stay NaN.
+    # Only numbers of the window's kind enter arithmetic: NaN * 0 would stay NaN.
     mlu.bang_write_value(other_words, n_deal, int32(LOWER_BITS))
     mlu.bang_band(cell_bytes, cell_bytes, other_bytes, nbytes)
     mlu.bang_write_value(other_words, n_deal, int32(FLOAT_OF_0))
@@ -200,15 +200,15 @@ def select_rows_by_floats(
 
 
 def multiply(mlu: Mlu, nram: Regions, j: int, n_deal: int, c_deal: int) -> None:
-    """Multiply grad_output by the weights of neighbour *j* and turn the product to N x C (steps 5 and 6)."""
-    product = nram.grad_features_transpose  # free until the features are turned back
+    """Multiply grad_output by the weights of neighbour *j* and transpose the product to N x C (steps 5 and 6)."""
+    product = nram.grad_features_transpose  # free until the features are transposed back
     weight = nram.weights_transpose + j * n_deal
     mlu.bang_cycle_mul(product, nram.grad_output, weight, c_deal * n_deal, n_deal)
     mlu.bang_transpose(nram.grad_output_transpose, product, c_deal, n_deal)
 
 
 def add_rows(mlu: Mlu, nram: Regions, rows: list[Ptr], c_deal: int) -> None:
-    """Add every row to the row of features that its offset names, one after the other (step 9, TI-5).
+    """Add every row to the row of features at its offset, one after the other (step 9, TI-5).
 
     A vector addition of all rows at once would keep one of several contributions to a feature.
     """
@@ -222,7 +222,7 @@ def add_rows(mlu: Mlu, nram: Regions, rows: list[Ptr], c_deal: int) -> None:
 def store_features(
     mlu: Mlu, nram: Regions, grad_features: Ptr, m: int, m_real: int, m_deal: int, c_real: int, c_deal: int
 ) -> None:
-    """Turn the rows back to C x M (TI-4) and store *c_real* channels that are *m* apart (step 11)."""
+    """Transpose the rows back to C x M (TI-4) and store *c_real* channels that are *m* apart (step 11)."""
     es = grad_features.dtype.size
     features = nram.grad_features_transpose
     mlu.bang_transpose(features, nram.grad_features, m_deal, c_deal)

@@ -59,7 +59,7 @@ OPERATORS = (
             "B": "int:1..4",
             "C": "int:1..300",
             "N": "int:1..1200",
-            "m": "int:N/6+1..1200",  # sums of half of 40 weighted values are worse than the threshold allows
+            "m": "int:N/6+1..1200",  # sums of 40 weighted values in half exceed the threshold
             "grad_output": "float:-2..2:DTYPE:B,C,N",
             "indices": "int:-2..m+2:int32:B,N,3",
             "weights": "float:0..1:DTYPE:B,N,3",

@@ -2,7 +2,7 @@
 
 The accumulator has a spare row: contributions to features outside the tile are added there, so
 grad_features holds Mo+1 rows of Co.  The box drawing of the design document puts that row behind
-grad_output_transpose instead; `DRAWING` keeps it so, to show what that does.
+grad_output_transpose instead; `DRAWING` keeps that arrangement, to show its effect.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ Mo = Var("Mo", "features per tile", low=1, tile=True, multiple_of=ALIGN, enough=
 
 
 def growth_order(fits: Callable[[Mapping[str, int]], bool], values: Mapping[str, int]) -> Sequence[str]:
-    """Return the document's priorities: No first; then Co where all of N*C fits or C > N, else Mo."""
+    """Return the document's order of growth: No first; then Co if all of N*C fits or C > N, otherwise Mo."""
     if not {"C", "N"} <= set(values):
         return ("No", "Co", "Mo")
     align = min(values[tile] for tile in ("No", "Co", "Mo"))  # tiles start at one alignment
@@ -48,7 +48,7 @@ def growth_order(fits: Callable[[Mapping[str, int]], bool], values: Mapping[str,
 
 
 def _stage(transposed: Expr, features: Expr, *, drawing: bool) -> Stage:
-    """All regions; the sizes of grad_output_transpose and grad_features say where the spare row is."""
+    """Return all regions; the sizes of grad_output_transpose and grad_features decide the place of the spare row."""
     rows = (Mo + 1) * Co
     return Stage(
         "tile",

@@ -35,7 +35,7 @@ def theory(inputs: Arrays, params: Params) -> Theory:
 def _scatter(features: Array, grad: Array, cells: Array, weights: Array) -> None:
     """Fill *features* [C, m] from *grad* [C, N], *cells* [3N] and *weights* [3N].
 
-    Each cell is a sum of its own, so a value that is not finite reaches only the cell that its own index names.
+    Each cell is summed separately, so a non-finite value reaches only the cell that its index names.
     """
     m = features.shape[1]
     named = np.flatnonzero((cells >= 0) & (cells < m))

@@ -1,7 +1,7 @@
 """Tile policies of three_interpolate_backward: the document's, and the one of the shipped kernel.
 
-Both return (Co, No, Mo), multiples of 128 bytes' worth of elements.  They give the same result up
-to the order of summation, and very different traffic: every N tile is loaded once per M tile.
+Both return (Co, No, Mo), multiples of 128 bytes' worth of elements.  Their results are the same up
+to the order of summation, but their traffic differs much: every N tile is loaded once per M tile.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ class Tiles:
 
 
 def document_tiles(board: Any, dtype: Any, *, C: int, N: int, M: int, B: int = 1) -> Tiles:
-    """Return the tiles by the document's rule: N first, then C or M, whichever it says comes second.
+    """Return the tiles by the document's rule: N first, then C or M in the document's order.
 
     Every tile is the largest multiple that fits, by the exact solver; B does not matter.
     """
@@ -49,7 +49,7 @@ def _down(count: int, align: int) -> int:
 
 
 def _is_better(best: tuple[int, int], candidate: tuple[int, int]) -> bool:
-    """Return whether (rounds, remainder) *candidate* replaces *best*: fewer rounds, or better filled ones."""
+    """Return whether (rounds, remainder) *candidate* is better than *best*: fewer rounds, or fuller ones."""
     (rounds, rest), (new_rounds, new_rest) = best, candidate
     fewer = rounds - new_rounds
     if fewer > 1:
@@ -62,7 +62,7 @@ def _is_better(best: tuple[int, int], candidate: tuple[int, int]) -> bool:
 
 
 def _rebalanced(Mo: int, align: int, repeats: int, M: int, cores: int) -> int:
-    """Return the M tile, at most *Mo*, that spreads *repeats* times the tiles of M best over *cores*."""
+    """Return the M tile, at most *Mo*, that distributes *repeats* times the tiles of M best over *cores*."""
     chosen, best = Mo, divmod(repeats * -(-M // Mo), cores)
     for candidate in range(Mo - align, 0, -align):
         rounds = divmod(repeats * -(-M // candidate), cores)
@@ -74,8 +74,8 @@ def _rebalanced(Mo: int, align: int, repeats: int, M: int, cores: int) -> int:
 def shipped_tiles(board: Any, dtype: Any, *, B: int, C: int, N: int, M: int) -> Tiles:
     """Return the tiles by the rule of the shipped kernel: M first, then C, then N.
 
-    Its first guess of the budget has a sign slip for the 36 bytes per output; the loop that shrinks
-    the budget until the plan fits makes up for it.
+    Its first estimate of the budget has a sign error in the 36 bytes per output; the loop that shrinks
+    the budget until the plan fits compensates for it.
     """
     constants = board_constants(board)
     size = PLAN.scope.dtype(dtype)

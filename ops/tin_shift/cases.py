@@ -1,7 +1,7 @@
-"""The cases of tin_shift; forward and backward share all but their network scale.
+"""The cases of tin_shift; forward and backward differ only in their network scale.
 
-A limit case sits on, or one past, a size at which the kernel changes how it cuts a channel: a whole
-channel of T*HW elements fits the NRAM, some frames of HW fit, or not even one does.
+A limit case has exactly a size at which the kernel divides a channel in another way, or one more: a whole
+channel of T*HW elements fits the NRAM, some frames of HW fit, or not even one fits.
 """
 
 import math
@@ -129,7 +129,7 @@ def _random(source: str) -> Iterator[Case]:
 
 
 def _limit(source: str) -> Iterator[Case]:
-    """Yield, for each board and type, both sides of each change of how a channel is cut."""
+    """Yield, for each board and type, both sides of each size at which a channel is divided in another way."""
     for (board, nram), dtype in ((b, d) for b in USABLE_NRAM.items() for d in (FLOAT, HALF)):
         kind = np.dtype(dtype)
         fits = nram // kind.itemsize  # elements
@@ -156,7 +156,7 @@ def _label(kind: np.dtype[Any]) -> str:
 
 
 def _zero(source: str) -> Iterator[Case]:
-    """Yield zero elements: no frames succeed without a write, every other empty dimension is refused."""
+    """Yield zero elements: zero frames succeed without a write, every other empty dimension is refused."""
     shifts = np.ones((4, 2), np.int32)
     yield Case("zero_frames", "zero", _make(source, (4, 0, 4, 9), shifts))
     rows: tuple[tuple[str, tuple[int, ...], Array], ...] = (
@@ -173,7 +173,7 @@ def _zero(source: str) -> Iterator[Case]:
 
 
 def _refused(source: str) -> Iterator[Case]:
-    """Yield calls that the host refuses: ranks, groups, batches and types that do not go together."""
+    """Yield calls that the host refuses: ranks, groups, batches and types that do not fit together."""
     shape, shifts = (4, 3, 4, 9), np.ones((4, 2), np.int32)
     rows: tuple[tuple[str, tuple[int, ...], Array, Any], ...] = (
         ("refused_data_rank_3", (4, 3, 4), shifts, FLOAT),

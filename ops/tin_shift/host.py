@@ -26,7 +26,7 @@ ARCHITECTURES = ("mtp_220", "mtp_270", "mtp_290", "mtp_372", "mtp_592")
 
 
 def _checks(source: str, target: str) -> Checks:
-    """The checks of one direction, whose tensors are called *source* and *target*."""
+    """Return the checks of one direction, whose tensors are called *source* and *target*."""
     source_desc, target_desc = f"{source}_desc", f"{target}_desc"
 
     def size(a: Any, axis: int) -> int:
@@ -93,7 +93,7 @@ def mluOpTinShiftBackward(
     grad_input_desc: TensorDescriptor | None,
     grad_input: Any,
 ) -> Status:
-    """The backward direction: the same kernel and the same shifts as forward (decision D7).
+    """Shift groups of channels backward: the same kernel and the same shifts as forward (decision D7).
 
     grad_output and grad_input are [N, T, C, HW] of half or float, shifts is int32 [N, G].
     Returns BAD_PARAM or NOT_SUPPORTED with the reason in ``handle.last_error``.

@@ -14,7 +14,7 @@ from .plan import CHUNK_NAME, FRAMES, FRAMES_NAME, PIXELS, WHOLE_CHANNEL
 
 @frozen
 class ShiftOperands:
-    """What every job needs: tensors in GDRAM, the buffer in NRAM, sizes in elements."""
+    """The operands that every job needs: tensors in GDRAM, the buffer in NRAM, sizes in elements."""
 
     data_nram: Ptr
     input: Ptr
@@ -67,20 +67,20 @@ def MLUUnion1TinShift(
 
 
 def channel_start(cur_channel_index: int, t_size: int, channel_size: int, hw_size: int) -> int:
-    """The element of frame 0 of a channel: the document's ``index``."""
+    """Return the index of the first element of a channel's frame 0: the document's ``index``."""
     n_index = cur_channel_index // channel_size  # TS-3
     return (cur_channel_index % channel_size) * hw_size + n_index * t_size * channel_size * hw_size
 
 
 def shift_of(shifts: Ptr, cur_channel_index: int, channel_size: int, group_size: int) -> int:
-    """The shift of a channel's group: the document's ``offset`` and ``t_shift`` (TS-4)."""
+    """Return the shift of a channel's group: the document's ``offset`` and ``t_shift`` (TS-4)."""
     n_index = cur_channel_index // channel_size  # TS-3
     group_id = (cur_channel_index % channel_size) // (channel_size // group_size)
     return int(shifts[n_index * group_size + group_id])
 
 
 def fill_zero(mlu: Mlu, data_nram: Ptr, count: int) -> None:
-    """Give *count* elements zeros (TS-1), and those up to the next 128 bytes, which MLU2xx fills at a time (TS-9)."""
+    """Set *count* elements to zero (TS-1), and those up to the next multiple of 128 bytes, the unit of a fill on MLU2xx (TS-9)."""
     mlu.bang_write_zero(data_nram, PAD_UP(count, NFU_ALIGN_SIZE // data_nram.dtype.size))
 
 
@@ -92,14 +92,14 @@ def opening(call: ShiftOperands, cur_channel_index: int) -> tuple[Ptr, Ptr, int]
 
 
 def whole_channel(mlu: Mlu, call: ShiftOperands, cur_channel_index: int) -> None:
-    """Regime 1: all T frames of a channel at once (steps 1.1 to 1.3)."""
+    """Regime 1: store all T frames of a channel at once (steps 1.1 to 1.3)."""
     source, target, t_shift = opening(call, cur_channel_index)
     data_nram, t_size, hw_size = call.data_nram, call.t_size, call.hw_size
-    pitch = call.channel_size * hw_size  # elements from a frame to the next
+    pitch = call.channel_size * hw_size  # elements from one frame to the next
     es = source.dtype.size
     size, stride = hw_size * es, pitch * es
     fill_zero(mlu, data_nram, t_size * hw_size)
-    if abs(t_shift) >= t_size:  # TS-2: nothing stays inside; the zeros are the channel
+    if abs(t_shift) >= t_size:  # TS-2: no frame stays inside; the channel is all zeros
         pass
     elif t_shift > 0:
         # TS-5: data_nram moves by elements, as input does.
@@ -112,7 +112,7 @@ def whole_channel(mlu: Mlu, call: ShiftOperands, cur_channel_index: int) -> None
 
 
 def some_frames(mlu: Mlu, call: ShiftOperands, cur_channel_index: int, first: int, frames: int) -> None:
-    """Regime 2: output frames [first, first + frames) of a channel (step 2, cases 1 to 3; TS-6)."""
+    """Regime 2: store output frames [first, first + frames) of a channel (step 2, cases 1 to 3; TS-6)."""
     source, target, t_shift = opening(call, cur_channel_index)
     data_nram, t_size, hw_size = call.data_nram, call.t_size, call.hw_size
     pitch = call.channel_size * hw_size  # elements from a frame to the next
@@ -131,7 +131,7 @@ def some_frames(mlu: Mlu, call: ShiftOperands, cur_channel_index: int, first: in
 
 
 def one_frame(mlu: Mlu, call: ShiftOperands, cur_channel_index: int, frame: int, chunk: int) -> None:
-    """Regime 3: one output frame, a part of HW at a time (step 3; TS-6)."""
+    """Regime 3: store one output frame, a part of HW at a time (step 3; TS-6)."""
     source, target, t_shift = opening(call, cur_channel_index)
     data_nram, hw_size = call.data_nram, call.hw_size
     pitch, es = call.channel_size * hw_size, source.dtype.size

@@ -1,7 +1,7 @@
 """The NRAM plans of tin_shift, forward and backward: one for each of the three regimes.
 
-The first regime that fits is used.  Equality belongs to it: a channel that fills NRAM to the last
-byte is still taken whole.  A region is padded to 128 bytes, which a fill on MLU2xx takes at a time; NRAM is a
+The first regime that fits is used, equality included: a channel that fills NRAM to the last
+byte is still stored whole.  A region is padded to 128 bytes, the unit of a fill on MLU2xx; NRAM is a
 multiple of that, so the limits are those of the data.
 """
 

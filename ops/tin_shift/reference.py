@@ -21,7 +21,7 @@ DIRECTIONS = (("input", "output"), ("grad_output", "grad_input"))
 def reference(inputs: Arrays, params: Params) -> dict[str, np.ndarray[Any, Any]]:
     """Return {"output"} for `input`, {"grad_input"} for `grad_output`: [N, T, C, HW] like it.
 
-    `shifts` is int32 [N, G].  Needs no memory but the output's, whose zero frames are never touched.
+    `shifts` is int32 [N, G].  The only memory used is the output's, whose zero frames are never accessed.
     """
     del params  # there are none
     source, target = next(pair for pair in DIRECTIONS if pair[0] in inputs)
@@ -30,7 +30,7 @@ def reference(inputs: Arrays, params: Params) -> dict[str, np.ndarray[Any, Any]]
 
 def shifted(data: np.ndarray[Any, Any], shifts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return *data* [N, T, C, HW] with each of G groups of channels moved along T by *shifts* [N, G]."""
-    words = np.dtype(f"u{data.itemsize}")  # integers: a copy of bits, whatever they say as numbers
+    words = np.dtype(f"u{data.itemsize}")  # integers, so that bits are copied whatever numbers they are
     result = np.zeros(data.shape, data.dtype)
     source, target = data.view(words), result.view(words)
     frames, width = data.shape[1], data.shape[2] // shifts.shape[1]
