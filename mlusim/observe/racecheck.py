@@ -51,6 +51,7 @@ class RaceCheck(Checker):
 
     name = "racecheck"
     screens = Screened.RACE
+    _ordered = True  # whether the last run in C had all accesses to shared memory in order
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
         """Begin a launch without tasks."""
@@ -72,7 +73,8 @@ class RaceCheck(Checker):
 
     def screen_end(self, screen: ObservedScreen) -> bool:
         """Return whether all accesses to shared memory are ordered, or C has recorded enough to find those that are not."""
-        self._ordered = self._in_order(screen)
+        # The first run in C has told of the second one's accesses that they are not.
+        self._ordered = (self._ordered or not screen.whole) and self._in_order(screen)
         return self._ordered or (screen.whole and screen.sharing() is not None)
 
     @staticmethod
@@ -121,7 +123,7 @@ class RaceCheck(Checker):
                 case _:
                     self._clocks.meet(what)
         self._sharing.take(run, done, len(run.accesses))
-        self._sharing.judge()
+        self._sharing.judge(last=True)
 
     def _told_by(self, run: SharedRun, sign: WordSign) -> None:
         """Let an atomic on one word release or acquire the word, as `_word` does."""

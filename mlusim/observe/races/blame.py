@@ -121,9 +121,14 @@ class Recorded:
         passes: dict[int, Ints] = {}
         for other in cut.before:
             more = self.reached(other)
-            passes = {
-                task: np.union1d(passes.get(task, NOWHERE), more.get(task, NOWHERE)) for task in passes | more
-            }
+            passes = (
+                {
+                    task: np.union1d(passes.get(task, NOWHERE), more.get(task, NOWHERE))
+                    for task in passes | more
+                }
+                if passes
+                else more
+            )
         if cut.behind is None:
             return passes
         done = {task: times + 1 for task, times in self.reached(cut.behind).items()}
@@ -133,12 +138,11 @@ class Recorded:
         """Return the times at which each task reached *statement*, ascending, by task."""
         passed = self._passed.get(statement)
         if passed is None:
-            times: dict[int, list[Ints]] = {}
-            for table in self._sharing.tables().values():
-                rows = table[table[:, SITE] == statement]
-                for task in np.unique(tasks := self._sharing.tasks(rows)).tolist() if len(rows) else ():
-                    times.setdefault(task, []).append(rows[tasks == task, TIME])
-            passed = {task: np.unique(np.concatenate(parts)) for task, parts in times.items()}
+            tables = self._sharing.tables().values()
+            rows = np.concatenate([table[table[:, SITE] == statement] for table in tables])
+            times = different(np.stack([self._sharing.tasks(rows), rows[:, TIME]], axis=1))
+            starts = np.flatnonzero(times[1:, 0] != times[:-1, 0]) + 1
+            passed = {int(part[0, 0]): part[:, 1] for part in np.split(times, starts) if len(part)}
             self._passed[statement] = passed
         return passed
 

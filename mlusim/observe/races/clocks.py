@@ -36,6 +36,7 @@ class Clocks:
     def __init__(self) -> None:
         self.segments: list[Segment] = []
         self.now: list[int] = []
+        self._tasks = np.zeros(0, np.int64)  # of the segments that have been asked for
         self._mutexes: dict[Any, Ints] = {}
         # Kept only if idle barriers are to be found, since it grows with the launch.
         self._log: list[tuple[Any, ...]] | None = None
@@ -63,6 +64,14 @@ class Clocks:
     def _note(self, *event: object) -> None:
         if self._log is not None:
             self._log.append(event)
+
+    def tasks(self, segments: Ints) -> Ints:
+        """Return the task of each of *segments*, which are places in ``segments``."""
+        if len(self._tasks) < len(self.segments):
+            more = [segment.task for segment in self.segments[len(self._tasks) :]]
+            self._tasks = np.append(self._tasks, np.array(more, np.int64))
+        tasks: Ints = self._tasks[segments]
+        return tasks
 
     def begin(self) -> int:
         """Number a new task."""

@@ -73,6 +73,8 @@ class Sharing:
         self.statements: list[Statement] = []
         self._told = told
         self._places: dict[tuple[str, Site], int] = {}
+        # A run, and the place of each of its statements; -1 until it has one.
+        self._placed: tuple[SharedRun, Ints] | None = None
         self._tables: dict[Allocation, array[int]] = {}
         self._judged: dict[Allocation, int] = {}
         self._pending, self._window = 0, WINDOW
@@ -120,22 +122,29 @@ class Sharing:
     def _extend(self, run: SharedRun, first: int, stop: int) -> None:
         rows, memory = run.accesses[first:stop].copy(), run.memory[first:stop]
         rows[:, SEGMENT] = np.array(self.clocks.now, np.int64)[rows[:, SEGMENT]]
-        places = np.zeros(len(run.statements), np.int64)
-        for n in in_turn(rows[:, SITE]):
+        if self._placed is None or self._placed[0] is not run:
+            self._placed = run, np.full(len(run.statements), -1, np.int64)
+        places = self._placed[1]
+        new = rows[places[rows[:, SITE]] < 0, SITE]
+        for n in in_turn(new) if len(new) else ():
             name, pipe, site = run.statements[n]
             place = self._places.get((name, site))
             places[n] = self._place(name, pipe, site) if place is None else place
         rows[:, SITE] = places[rows[:, SITE]]
-        for n in in_turn(memory):
-            self._tables.setdefault(run.memories[n], array("q")).frombytes(rows[memory == n].tobytes())
+        alone = len(memory) > 0 and (memory == memory[0]).all()
+        for n in memory[:1].tolist() if alone else in_turn(memory):
+            held = rows if alone else rows[memory == n]
+            self._tables.setdefault(run.memories[n], array("q")).frombytes(held.tobytes())
         for n in range(*(bisect.bisect_left(run.valued, end) for end in (first, stop))):
             self.values[int(run.accesses[run.valued[n], TIME])] = run.values[n]
 
-    def judge(self) -> None:
-        """Report the conflicts, and keep only accesses that may conflict with later ones."""
+    def judge(self, *, last: bool = False) -> None:
+        """Report the conflicts, and unless they are the *last* keep only accesses that may conflict with later ones."""
         conflicts = [conflict for allocation in self._tables for conflict in self._conflicts_of(allocation)]
         if conflicts:
             self._told(conflicts)
+        if last:
+            return
         for allocation, table in self.tables().items():
             if len(table) == self._judged.get(allocation, 0):
                 continue
@@ -232,10 +241,7 @@ class Sharing:
 
     def tasks(self, table: Ints) -> Ints:
         """Return the task of each row of *table*."""
-        segments = self.clocks.segments
-        used, inverse = np.unique(table[:, SEGMENT], return_inverse=True)
-        tasks = np.array([segments[s].task for s in used.tolist()], np.int64)
-        return tasks[inverse]
+        return self.clocks.tasks(table[:, SEGMENT])
 
     def _party(self, row: Ints) -> Party:
         low = int(row[LOW])
