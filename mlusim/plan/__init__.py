@@ -76,11 +76,11 @@ __all__ = [
     "uint32",
 ]
 
-_RENAMED = {"Limit": "ScaleLimit", "Run": "Disagreement"}  # `mlusim.Limit` and `ops.run` mean other things
+_RENAMED = {"Limit": "ScaleLimit", "Run": "Disagreement"}  # `mlusim.Limit` and `ops.run` are other things
 
 
 def __getattr__(name: str) -> object:
-    """Return a name that this package had before, with a warning."""
+    """Return the object under a former name in this package, with a warning."""
     if name not in _RENAMED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(

@@ -1,7 +1,7 @@
-"""The faults of a plan for some legal values, found without running anything.
+"""Finds the faults of a plan for any legal values, without running a kernel.
 
-Three answers are possible for "holds for all values": proven (nothing is reported), refuted (a
-finding with the values at which it breaks), and neither (a note that says so).
+The question whether a rule holds for all values has three answers: proven (nothing is reported), refuted (a
+finding with the values at which it breaks), or neither (a note).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,12 +40,12 @@ RULES: Mapping[str, str] = {
     "plan-untouched": "a region is larger than what the kernel touches",
     "plan-unaligned": "a region can begin where its dtype is not aligned",
 }
-"""Every rule, and what a finding of it says."""
+"""Every rule, with the text of its finding."""
 
 
 @frozen
 class PlanFinding:
-    """One finding: its rule, how severe, where, the sentence, and the values at which it shows."""
+    """One finding: its rule, severity, location, message, and the values at which it occurs."""
 
     rule: str
     severity: str
@@ -68,7 +68,7 @@ class PlanFinding:
 
 @frozen
 class _Space:
-    """The legal values: ranges for proofs, samples for refutations."""
+    """The legal values: ranges for proofs, samples for counter-examples."""
 
     variables: Mapping[str, Var]
     requires: tuple[Constraint, ...]
@@ -76,7 +76,7 @@ class _Space:
     ranges: Mapping[str, Interval]
 
     def of(self, expr: Expr) -> dict[str, Interval]:
-        """Return the ranges of what *expr* mentions."""
+        """Return the ranges of the variables in *expr*."""
         names = {
             symbol(e)
             for e in walk(expr)
@@ -86,7 +86,7 @@ class _Space:
         return {n: self.ranges[n] for n in sorted(names)}
 
     def samples(self, expr: Expr) -> Iterator[dict[str, int]]:
-        """Yield small and extreme legal values of what *expr* mentions."""
+        """Yield small and extreme legal values of the variables in *expr*."""
         names = list(self.of(expr))
         for row in product(*(self._values(n) for n in names)):
             values = dict(zip(names, row, strict=True))
@@ -94,7 +94,7 @@ class _Space:
                 yield values
 
     def _legal(self, name: str, values: Mapping[str, int]) -> bool:
-        """Return whether *name* is a multiple of its step, for every dtype unless *values* say which."""
+        """Return whether *name* is a multiple of its step; for every dtype, unless *values* determine the dtype."""
         # A step may depend on the element type, as 64 / sizeof T does.
         step = self.variables[name].multiple_of
         steps = [_try(step, {**env, **values}) for env in self._type_envs()]
@@ -104,7 +104,7 @@ class _Space:
         span = self.ranges[name]
         if name not in self.variables:
             return sorted({span.low, span.high})
-        # Small and odd values, where roundings and differences show; each is raised to a legal multiple.
+        # Small and odd values, which expose roundings and differences; each is raised to a legal multiple.
         small = [span.low + k for k in (0, 1, 2, 3, 7, 31, 100)]
         step = self.variables[name].multiple_of
         steps = [s for t in self._type_envs() for s in [_try(step, t)] if s]
@@ -120,7 +120,7 @@ class _Space:
 def _try(expr: Expr, env: Mapping[str, int]) -> int | None:
     try:
         return expr.evaluate(env)
-    # A step may name a type whose size these values do not say.
+    # A step may depend on a type whose size is not among these values.
     except UsageError:
         return None
 
@@ -145,20 +145,21 @@ def _at(values: Mapping[str, int]) -> str:
 
 
 def _lowest(expr: Expr, space: _Space) -> tuple[int, Mapping[str, int] | None]:
-    """Return a lower bound of *expr* and values that reach something as low, as far as they are known."""
+    """Return a lower bound of *expr*, and values that reach it (or a low value), if known."""
     span, low, _ = extremes(expr, space.of(expr))
     if span.low >= 0:
         return span.low, low
-    # a small counter-example reads better than the extreme one
+    # a small counter-example is easier to read than the extreme one
     small = next((v for v in space.samples(expr) if expr.evaluate(v) < 0), low)
     return (span.low, None) if small is None else (expr.evaluate(small), small)
 
 
 def _what_matters(expr: Expr, witness: Mapping[str, int], space: _Space) -> Mapping[str, int]:
-    """Return the part of *witness* without which *expr* would not be 0."""
+    """Return the part of *witness* that causes *expr* to be 0."""
     values = dict(witness)
     for name in list(values):
-        # A value that may as well be the largest does not cause it, and is left out of the sentence.
+        # A variable that could also have its largest value does not cause the 0, and is omitted from the
+        # message.
         if expr.evaluate({**values, name: space.ranges[name].high}) == 0:
             values[name] = space.ranges[name].high
     return {n: v for n, v in values.items() if v == witness[n]}
@@ -193,7 +194,7 @@ def _touched(stage: str, place: RegionBounds, space: _Space, behind: str) -> Ite
     region = place.region
     if region.touches is None:
         return
-    # As a sum of products: differences of equal terms are gone, and the bounds are sharper.
+    # As a sum of products, equal terms cancel and the bounds are tighter.
     spare = formula(difference(region.bytes, region.in_bytes(region.touches)))
     low, witness = _lowest(spare, space)
     if low < 0 and witness is not None:
@@ -234,13 +235,13 @@ def _overlapping(stage: StagePlaces, space: _Space) -> Iterator[PlanFinding]:
             pinned = any(p.region.at is not None or p.region.reuses for p in (first, second))
             declared = first.region.name in second.region.reuses or second.region.name in first.region.reuses
             if not pinned or declared:
-                continue  # regions in a row cannot overlap while no size is negative
+                continue  # consecutive regions cannot overlap while no size is negative
             yield from _pair(stage.name, first, second, space)
 
 
 def _pair(stage: str, first: RegionBounds, second: RegionBounds, space: _Space) -> Iterator[PlanFinding]:
     gaps = (formula(difference(second.offset, first.end)), formula(difference(first.offset, second.end)))
-    # Either order of the two is enough.
+    # One of the two orders is enough.
     if any(interval(g, space.of(g)).low >= 0 for g in gaps):
         return
     names = f"{first.region.name} and {second.region.name}"
@@ -256,13 +257,13 @@ def _pair(stage: str, first: RegionBounds, second: RegionBounds, space: _Space) 
 
 
 def _legal_points(expr: Expr, space: _Space) -> Iterator[dict[str, int]]:
-    """Yield the shapes as large as the operator's own limits allow, on a geometric grid; tiles at their smallest."""
+    """Yield the largest shapes within the operator's limits, on a geometric grid, with the smallest tiles."""
     names = [n for n in space.of(expr) if n in space.variables and not space.variables[n].tile]
     if not names:
         return
     rest = {n: r.high if n not in space.variables else max(r.low, 1) for n, r in space.ranges.items()}
     rest = {n: v for n, v in rest.items() if n not in names}
-    # More variables, fewer points each: the grid is their product.
+    # The grid is a product, so more variables get fewer points each.
     stride = 3 if len(names) < 3 else 10
     powers = [2**k for k in range(0, 31, stride)]
     grid = [sorted({space.ranges[n].low, *powers}) for n in names[1:]]
@@ -282,7 +283,7 @@ def _int32(stage: StagePlaces, space: _Space, told: set[Expr]) -> Iterator[PlanF
             if place.end.evaluate(point) <= INT32_MAX:
                 continue
             over = [e for e in walk(place.end) if isinstance(e, Operation) and e.evaluate(point) > INT32_MAX]
-            # The shortest part that is too large is where the author has to look.
+            # The smallest subexpression that is too large shows the author where to look.
             inner = min(over, key=lambda e: len(text(e)))
             if inner not in told:
                 told.add(inner)
@@ -301,7 +302,7 @@ def check_places(
     requires: tuple[Constraint, ...],
     element: ElementType | None,
 ) -> tuple[PlanFinding, ...]:
-    """Return every finding of the `RULES` over all legal values, errors first."""
+    """Return all findings of the `RULES` over all legal values, errors first."""
     space = _space(variables, requires, element)
     findings: list[PlanFinding] = []
     told: set[Expr] = set()

@@ -1,7 +1,7 @@
-"""Claims: what a document states about a plan, held against the plan, and the shapes at which it is wrong.
+"""Claims: statements of documents about a plan, compared with the plan; finds the shapes for which a claim is wrong.
 
-A `ScaleLimit` states for which shapes a kernel works; a `Value` states how large a tile is.  Comparing
-either with the plan gives a verdict and every counter-example.  As text a claim is limits joined by ``and``
+A `ScaleLimit` states for which shapes a kernel works; a `Value` states the size of a tile. A comparison with
+the plan gives a verdict and every counter-example. As text, a claim is a list of limits joined by ``and``
 (``T*(S+1)+5*T <= 163840 and S < 300``), or a value (``n = NRAM/(20*C+4)``).
 """
 
@@ -40,9 +40,9 @@ from mlusim.plan.solver import (
 
 @frozen
 class ScaleLimit:
-    """A stated scale limit: shapes are legal where all *limits* hold, over one variable or two.
+    """A stated scale limit: a shape is legal if all *limits* hold; they are over one or two variables.
 
-    *source* says who states it.
+    *source* is the document that states it.
     """
 
     name: str
@@ -52,13 +52,13 @@ class ScaleLimit:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The variables that it is about; the last is the one that is limited."""
+        """The variables of the claim; the last one is limited."""
         return self.over
 
 
 @frozen
 class Value:
-    """A stated tile size: *variable* has the *value* of a formula, in which *over* is the variable that varies."""
+    """A stated tile size: *variable* has the *value* of a formula in which *over* varies."""
 
     name: str
     variable: str
@@ -68,7 +68,7 @@ class Value:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The variables that it is about; the last is the one that is limited."""
+        """The variables of the claim; the last one is limited."""
         return (self.variable,) if self.over is None else (self.over, self.variable)
 
 
@@ -76,7 +76,7 @@ Claim = ScaleLimit | Value
 
 
 class Verdict(Enum):
-    """How a statement relates to the plan."""
+    """The relation of a claim to the plan."""
 
     SAME = "the same as the plan"
     STRICTER = "stricter than the plan"
@@ -87,9 +87,10 @@ class Verdict(Enum):
 
 @frozen
 class Disagreement:
-    """Shapes on which statement and plan differ: *variable* from *first* to *last* by *step*.
+    """Shapes for which claim and plan disagree: *variable* from *first* to *last* by *step*.
 
-    Where there is another variable, they hold for its values from *at* to *until*, which are *rows* values.  *used* is what the plan needs at the last of these shapes, in bytes.
+    If there is another variable, it has *rows* values from *at* to *until*. *used* is the memory that the
+    plan needs at the last of these shapes, in bytes.
     """
 
     at: Mapping[str, int]
@@ -103,16 +104,16 @@ class Disagreement:
 
     @property
     def count(self) -> int:
-        """The number of shapes that the claim is about."""
+        """The number of shapes in which they disagree."""
         return self.rows * ((self.last - self.first) // self.step + 1)
 
     @property
     def ends(self) -> Mapping[str, tuple[int, int]]:
-        """First and last value of every variable."""
+        """First and last value of each variable."""
         return {**{k: (v, self.until[k]) for k, v in self.at.items()}, self.variable: (self.first, self.last)}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the shape, with [first, last] for a variable that takes several values."""
+        """Return the shapes as plain data, with [first, last] for a variable with several values."""
         return {**{k: a if a == b else [a, b] for k, (a, b) in self.ends.items()}, "used": self.used}
 
     def __str__(self) -> str:
@@ -121,10 +122,10 @@ class Disagreement:
 
 @frozen
 class Comparison:
-    """A claim held against the plan on one board.
+    """The comparison of a claim with a plan on one board.
 
-    *generous* are shapes that the claim admits and that do not fit, *strict* those that fit and that it refuses.
-    *relations* say what holds between the formulas of both for all values.
+    *generous* are shapes that the claim admits but that do not fit, *strict* those that fit but that the
+    claim refuses. *relations* are sentences about the two formulas that hold for all values.
     """
 
     plan: str
@@ -139,7 +140,7 @@ class Comparison:
 
     @property
     def counter_examples(self) -> int:
-        """How many shapes the claim admits although they do not fit."""
+        """The number of shapes that the claim admits although they do not fit."""
         return sum(r.count for r in self.generous)
 
     def to_json(self) -> dict[str, Any]:
@@ -165,7 +166,7 @@ def _runs(
     if not spans:
         return ()
     stages = [c.left for c in plan.constraints if c.name.startswith("stage ")]
-    # object arrays hold Python integers: exact, however far a claim reaches
+    # object arrays hold Python integers: exact for any size of a claim
     env: dict[str, Any] = {**plan.constants, **fixed}
     env |= {n: np.array([s.until[n] for s in spans], dtype=object) for n in spans[0].until}
     env[variable] = np.array([s.last for s in spans], dtype=object)
@@ -180,7 +181,7 @@ def _runs(
 def _as_problem(plan: Problem, claim: Claim) -> Problem:
     """Return *claim* as a problem in the plan's variables."""
     if isinstance(claim, Value):
-        # A stated tile size admits all tiles up to it.
+        # A stated tile size admits all tiles up to that size.
         limits: tuple[Constraint, ...] = (Constraint(plan.variable(claim.variable), claim.value, claim.name),)
     else:
         limits = claim.limits
@@ -188,7 +189,7 @@ def _as_problem(plan: Problem, claim: Claim) -> Problem:
 
 
 def _cleared(constraint: Constraint) -> tuple[Expr, Expr]:
-    """``n <= bytes/size`` as ``n*size <= bytes``, which says the same for whole numbers."""
+    """Return ``n <= bytes/size`` as the sides of ``n*size <= bytes``, which is equivalent for integers."""
     right = constraint.right
     if isinstance(right, Operation) and right.op is DIV and unit(right.args[0]) is Unit.BYTES:
         return constraint.left * right.args[1], right.args[0]
@@ -196,13 +197,13 @@ def _cleared(constraint: Constraint) -> tuple[Expr, Expr]:
 
 
 def _relations(plan: Problem, claim: ScaleLimit) -> tuple[str, ...]:
-    """Return the sentences about pairs (limit, stage) whose needs differ by a constant for all values."""
+    """Return sentences about pairs (limit, stage) whose required bytes differ by a constant for all values."""
     sentences = []
     for number, limit in enumerate(claim.limits, start=1):
         left, right = _cleared(limit)
         for stage in plan.constraints:
             gap = constant(difference(stage.left, left))
-            # Only formulas whose limits are the same tell how far the claim is from the plan.
+            # The difference of the formulas is meaningful only if their limits are equal.
             if gap is None or constant(difference(right, stage.right)) != 0:
                 continue
             name = limit.name or f"limit {number}"
@@ -224,9 +225,9 @@ def _verdict(generous: tuple[Disagreement, ...], strict: tuple[Disagreement, ...
 
 
 def compare(plan: Problem, claim: Claim, fixed: Mapping[str, int], board: str) -> Comparison:
-    """Hold *claim* against *plan*: every shape over the claim's variables, the others in *fixed*.
+    """Compare *claim* with *plan* for every shape of the claim's variables, with the others in *fixed*.
 
-    Raises `UsageError` when the claim names a variable that the plan lacks.
+    Raises `UsageError` if the claim names a variable that the plan does not have.
     """
     stage = next((c for c in plan.constraints if c.name.startswith("stage ")), None)
     if stage is None:
@@ -255,7 +256,7 @@ def compare(plan: Problem, claim: Claim, fixed: Mapping[str, int], board: str) -
     )
 
 
-# -- claims from text, in the way documents write them -------------------------------------------------
+# -- claims from text, in the notation of documents ----------------------------------------------------
 
 
 def _constraint(read: FormulaReader, node: ast.expr) -> Constraint:
@@ -275,13 +276,13 @@ def _constraint(read: FormulaReader, node: ast.expr) -> Constraint:
 
 
 def _named(formulas: Iterable[Expr], variables: Mapping[str, Var]) -> tuple[str, ...]:
-    """Return the variables that *formulas* mention, in the order in which the plan has them."""
+    """Return the variables in *formulas*, in the order of the plan."""
     mentioned = {e.name for f in formulas for e in walk(f) if isinstance(e, Var)}
     return tuple(n for n in variables if n in mentioned)
 
 
 def parse_claim(text: str, variables: Mapping[str, Var], element: ElementType | None = None) -> Claim:
-    """Return the claim that *text* states; raises `UsageError` with what is wrong in it."""
+    """Return the claim in *text*; raises `UsageError` that says what is wrong with the text."""
     name, equals, value = text.partition("=")
     if equals and name.strip().isidentifier() and not value.startswith("="):
         name = name.strip()
@@ -305,20 +306,20 @@ def parse_claim(text: str, variables: Mapping[str, Var], element: ElementType | 
     return ScaleLimit(text, limits, over=named)
 
 
-# -- the shapes at which two problems in the same variables admit different values -----------------
+# -- shapes for which two problems in the same variables admit different values --------------------
 
-# Where both only tighten as the last variable grows, their largest values say everything.  Elsewhere every value is looked
-# at, as long as there are not too many.
+# If both problems only tighten as the last variable grows, comparing their largest values is enough.
+# Otherwise every value is compared, if there are not too many.
 
-_MOST_ROWS = 4096  # rows that are looked at value by value
+_MOST_ROWS = 4096  # limit of rows compared value by value
 
 
 @frozen
 class ShapeRange:
-    """A rectangle of shapes: values of the last variable from *first* to *last* by *step*.
+    """A rectangle of shapes: the last variable goes from *first* to *last* by *step*.
 
-    *at* is the value of the other variable, if there is one, and *until* its last value; *rows* is
-    how many values that is.
+    *at* and *until* are the first and last value of the other variable, if there is one; *rows* is the number
+    of its values.
     """
 
     at: Mapping[str, int]
@@ -331,9 +332,9 @@ class ShapeRange:
 
 @frozen
 class Differences:
-    """*only_first*: admitted by the first problem alone; *only_second*: by the second alone.
+    """*only_first* has the shapes admitted by the first problem only, *only_second* those admitted by the second only.
 
-    *variable* is the one whose values the spans give.
+    *variable* is the variable of *first* and *last* in the ranges.
     """
 
     variable: str
@@ -344,10 +345,10 @@ class Differences:
 def differences(
     first: Problem, second: Problem, names: Sequence[str], fixed: Mapping[str, int], exact: Expr | None = None
 ) -> Differences:
-    """Compare two problems over one or two variables, everything else in *fixed*.
+    """Compare two problems over one or two variables, with all others in *fixed*.
 
-    *exact* is a formula for the second problem's largest value, where it need not be a legal step.
-    Raises `UsageError` when there are too many shapes to look at.
+    *exact* is a formula for the second problem's largest value, which may be no legal step. Raises
+    `UsageError` if there are too many shapes to compare.
     """
     if len(names) == 1:
         return _over_one(first, second, names[0], fixed, exact)
@@ -393,15 +394,15 @@ def _over_one(
 
 
 def _filled(ys: Ints, points: int, none: int) -> Ints:
-    """Return *ys* for *points* values of x; *none* where there is no y."""
+    """Return *ys* extended to *points* values of x, with *none* where no y fits."""
     full = np.full(points, none, np.int64)
     full[: len(ys)] = np.where(ys < 0, none, ys)
     return full
 
 
 def _spans(rows: Sequence[Mapping[str, int]], low: Ints, high: Ints, step: int) -> tuple[ShapeRange, ...]:
-    """Return what lies above *low* and up to *high*, row by row."""
-    # a stated value that is not a legal step still counts: it is what a kernel would use
+    """Return the ranges above *low* up to *high*, row by row."""
+    # a stated value that is no legal step still counts, because a kernel would use it
     return tuple(
         ShapeRange(rows[i], rows[i], 1, min(int(low[i]) + step, int(high[i])), int(high[i]), step)
         for i in np.flatnonzero(high > low).tolist()
@@ -441,7 +442,7 @@ def _value_by_value(
 
 
 def _stretches(row: Mapping[str, int], ys: Ints, mask: npt.NDArray[np.bool_], step: int) -> list[ShapeRange]:
-    """Return the maximal stretches of *ys* where *mask* holds."""
+    """Return the maximal runs of *ys* in which *mask* is true."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     starts, ends = edges[::2].tolist(), edges[1::2].tolist()
     return [
@@ -449,15 +450,15 @@ def _stretches(row: Mapping[str, int], ys: Ints, mask: npt.NDArray[np.bool_], st
     ]
 
 
-# -- where one variable has no end: the staircase of a frontier instead of its points -----------------
+# -- with one unbounded variable: compare staircases of frontiers instead of points -------------------
 
 _MOST_STEPS = 20_000
-_APART = 64  # up to this many neighbouring values are listed one by one
+_APART = 64  # up to this many neighbouring values are listed individually
 
 
 @frozen
 class _Step:
-    """For values of x from *first* to *last*, the largest y."""
+    """The largest y for values of x from *first* to *last*."""
 
     first: int
     last: int
@@ -467,7 +468,7 @@ class _Step:
 def staircase_differences(
     first: Problem, second: Problem, x: str, y: str, fixed: Mapping[str, int]
 ) -> Differences:
-    """Compare two problems that only tighten in both variables, however far these reach."""
+    """Compare two problems that only tighten in both variables, whatever the range of these."""
     for problem in (first, second):
         _need_tightening(problem, x, y, fixed)
     stairs = [_stairs(p, x, y, fixed) for p in (first, second)]

@@ -1,8 +1,7 @@
-"""The words of a plan: regions in stages, and where each region lies, as formulas.
+"""The elements of a plan: regions in stages, and the position of each region as formulas.
 
-Regions of a stage are packed one after the other, in the order in which they are written, as in the
-box drawings of design documents.  A later stage reuses the space of an earlier one, except for the
-regions that it *keeps*.
+The regions of a stage are packed in the order of their declaration, as in the box drawings of design
+documents. A later stage reuses the space of an earlier one, except for the regions that it *keeps*.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,8 +17,8 @@ from mlusim.plan.formulas import unit
 
 
 def _in_bytes(value: Any) -> expr.Expr:
-    """Return an alignment: a plain integer is a number of bytes."""
-    # The size counts elements where it has no unit; alignments of the hardware are in bytes.
+    """Return an alignment as a formula; a plain integer is a number of bytes."""
+    # Sizes without a unit count elements, but hardware alignments are in bytes.
     return value if isinstance(value, expr.Expr) else expr.nbytes(value)
 
 
@@ -33,13 +32,12 @@ def _names(value: "Region | str | Iterable[Region | str]") -> tuple[str, ...]:
 class Region:
     """A named piece of on-chip memory.
 
-    *size* counts elements of *dtype*, or bytes where its unit says so (``nbytes(128)``).
-    *align* is the alignment of its first byte, in bytes; 1, the default, packs tightly.
-    *at* puts it where the author says (elements of *dtype* from the start of the buffer, or bytes)
-    instead of after its predecessor.  *reuses* declares an alias: the regions whose space it
-    shares on purpose; without *at* it starts where the first of them starts.
-    *touches* is what the kernel really reads and writes, from the region's first element on; the
-    size itself unless said otherwise.
+    *size* counts elements of *dtype*, or bytes where its unit says so (``nbytes(128)``). *align* is the
+    alignment of its first byte, in bytes; 1, the default, packs tightly. *at* is an explicit position
+    (elements of *dtype* from the start of the buffer, or bytes) instead of the one after its predecessor.
+    *reuses* declares an alias: the regions whose space it shares on purpose; without *at* it starts where the
+    first of them starts. *touches* is how much the kernel actually reads and writes, from the region's first
+    element on; by default *size*.
     """
 
     name: str = field()
@@ -57,7 +55,7 @@ class Region:
             raise UsageError(f"{value!r} cannot name a region; use an identifier, the pointer's name")
 
     def in_bytes(self, size: expr.Expr) -> expr.Expr:
-        """*size* as bytes: multiplied by the sizeof of the region's dtype unless it is bytes already."""
+        """Return *size* in bytes: multiplied by the sizeof of the region's dtype unless its unit is bytes."""
         return size if unit(size) is expr.Unit.BYTES else size * expr.SizeOf(self.dtype)
 
     @property
@@ -68,7 +66,7 @@ class Region:
 
 @frozen
 class Stage:
-    """Regions that live at the same time.  *keeps* names regions of earlier stages that stay alive."""
+    """Regions that are alive at the same time. *keeps* names regions of earlier stages that stay alive."""
 
     name: str
     regions: tuple[Region, ...] = field(converter=tuple[Region, ...])
@@ -87,7 +85,7 @@ class RegionBounds:
 
 @frozen
 class StagePlaces:
-    """A stage with the places of everything alive in it, and the bytes that it uses."""
+    """A stage with the bounds of all regions alive in it, and its size in bytes."""
 
     name: str
     places: tuple[RegionBounds, ...]
@@ -95,8 +93,8 @@ class StagePlaces:
 
 
 def _outermost(ends: Sequence[expr.Expr]) -> expr.Expr:
-    # Sizes are never negative: max(a, a + b) is a + b, and the formula that is shown stays short.
-    """Return the maximum of *ends*, leaving out each one to which another adds something."""
+    # Sizes are never negative, so max(a, a + b) is a + b, which keeps the displayed formula short.
+    """Return the maximum of *ends*, without ends that are a part of another end."""
     distinct = list(dict.fromkeys(ends))
     inside = {part for end in distinct for part in list(expr.walk(end))[1:]}
     last = [end for end in distinct if end not in inside]
@@ -108,7 +106,7 @@ def _offset(region: Region, cursor: expr.Expr, alive: dict[str, RegionBounds]) -
         return region.in_bytes(region.at)
     if region.reuses:
         return alive[region.reuses[0]].offset
-    # The start of a buffer has every alignment, and an alignment of 1 needs no rounding.
+    # The start of a buffer satisfies every alignment, and an alignment of 1 needs no rounding.
     return cursor if region.align == expr.nbytes(1) or cursor == _START else expr.PAD_UP(cursor, region.align)
 
 
@@ -143,10 +141,10 @@ def _place_stage(stage: Stage, earlier: dict[str, RegionBounds]) -> StagePlaces:
     cursor = _outermost([p.end for p in alive.values()]) if alive else _START
     for region in stage.regions:
         offset = _offset(region, cursor, alive)
-        # Otherwise the formula of every first region would show "0 + size".
+        # Otherwise, the formula of each first region would show "0 + size".
         end = region.bytes if offset == _START else offset + region.bytes
         alive[region.name] = RegionBounds(region, offset, end)
-        # An alias takes no space of its own: what follows is packed after the region before it.
+        # An alias takes no space of its own: the next region is packed after the region before it.
         if not region.reuses:
             cursor = end
     if not alive:
@@ -155,9 +153,9 @@ def _place_stage(stage: Stage, earlier: dict[str, RegionBounds]) -> StagePlaces:
 
 
 def place_stages(stages: Sequence[Stage]) -> tuple[StagePlaces, ...]:
-    """Return the places of every region in every stage.
+    """Return the bounds of all regions in every stage.
 
-    Raises `UsageError` for names that are used twice with different meanings, or not declared.
+    Raises `UsageError` for names that are declared twice or not at all.
     """
     earlier: dict[str, RegionBounds] = {}
     placed = []
@@ -170,7 +168,7 @@ def place_stages(stages: Sequence[Stage]) -> tuple[StagePlaces, ...]:
                     f"region {place.region.name!r} of stage {stage.name!r} lies elsewhere in an earlier stage;"
                     " keep it, or give it another name"
                 )
-            # A region that keeps its place is not a contradiction.
+            # A region that keeps its position is not a contradiction.
             earlier[place.region.name] = place
         placed.append(done)
     names = [s.name for s in stages]

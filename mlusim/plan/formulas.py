@@ -1,7 +1,7 @@
-"""The properties of a formula that need no numbers: units, normal form, range, and where it only grows.
+"""Properties of formulas that need no numbers: units, normal form, range, monotonicity.
 
-Everything here is sound: a bound may be wider than the truth and a proof may fail to be found, but
-what is claimed holds for every value in the ranges.
+All results are sound: a bound may be too wide, and a proof may not be found, but every result holds for all
+values in the ranges.
 """
 
 from collections.abc import Mapping
@@ -39,14 +39,14 @@ from mlusim.formula.expr import (
 
 @frozen
 class UnitFault:
-    """A place where units do not meet: *where* is the smallest formula that mixes, *why* the sentence."""
+    """A mismatch of units: *where* is the smallest formula that mixes them, *why* the message."""
 
     where: Expr
     why: str
 
 
 def unit(expr: Expr) -> Unit | None:
-    """Return the unit of *expr*; None for 0, which fits both.  A mixed sum counts as bytes."""
+    """Return the unit of *expr*; None for 0, which fits both units. A mixed sum counts as bytes."""
     if isinstance(expr, Amount):
         return None if expr.value == 0 else expr.unit
     if isinstance(expr, BoardConst):
@@ -92,7 +92,7 @@ def _mixed(expr: Operation) -> UnitFault | None:
 
 
 def unit_faults(expr: Expr) -> tuple[UnitFault, ...]:
-    """Return every place in *expr* where elements meet bytes, or where bytes are multiplied by bytes."""
+    """Return every part of *expr* that mixes elements and bytes, or multiplies bytes by bytes."""
     if not isinstance(expr, Operation):
         return ()
     faults = [f for a in expr.args for f in unit_faults(a)]
@@ -114,16 +114,16 @@ def unit_faults(expr: Expr) -> tuple[UnitFault, ...]:
     return tuple(faults)
 
 
-# -- sums of products: the form in which two formulas that mean the same become the same -----------
+# -- sums of products: a normal form in which equivalent formulas become equal ---------------------
 
-# ``S*(T+1)+(S+1)*T`` becomes ``2*S*T+S+T``.  What is not a polynomial (min, max, division, padding) stays as an indivisible
-# factor, with its own arguments normalised.
+# ``S*(T+1)+(S+1)*T`` becomes ``2*S*T+S+T``. An operation that is not polynomial (min, max, division, padding)
+# is an indivisible factor, with normalised arguments.
 
 Monomial = tuple[Expr, ...]
-"""The factors of a product, sorted by how they print; a factor that is there twice is squared."""
+"""The factors of a product, sorted by their text; a squared factor is listed twice."""
 
 Poly = Mapping[Monomial, int]
-"""Coefficients by monomial; no zero among them."""
+"""Coefficients by monomial, without zeros."""
 
 
 def _combine(a: Poly, b: Poly, sign: int) -> Poly:
@@ -139,7 +139,7 @@ def _product(a: Poly, b: Poly) -> Poly:
         for right, y in b.items():
             monomial = tuple(sorted(left + right, key=text))
             total[monomial] = total.get(monomial, 0) + x * y
-    # A zero would make equal formulas differ.
+    # A zero coefficient would make equal formulas differ.
     return {m: c for m, c in total.items() if c}
 
 
@@ -157,7 +157,7 @@ def normal(expr: Expr) -> Poly:
         return _combine(normal(expr.args[0]), normal(expr.args[1]), 1 if expr.op is ADD else -1)
     args = [formula(normal(a)) for a in expr.args]
     if expr.op in {MIN, MAX}:
-        # Min and max do not care for the order, nor for a second mention.
+        # Min and max are commutative, and ignore duplicates.
         args = sorted(set(args), key=text)
         if len(args) == 1:
             return normal(args[0])
@@ -165,12 +165,12 @@ def normal(expr: Expr) -> Poly:
 
 
 def difference(a: Expr, b: Expr) -> Poly:
-    """Return ``a - b`` as a sum of products; ``{}`` says that they are equal for all values."""
+    """Return ``a - b`` as a sum of products; ``{}`` means that they are equal for all values."""
     return _combine(normal(a), normal(b), -1)
 
 
 def constant(poly: Poly) -> int | None:
-    """Return the number that *poly* is, or None where it depends on something."""
+    """Return the value of *poly* if it is constant, else None."""
     if not poly:
         return 0
     return poly[()] if set(poly) == {()} else None
@@ -184,14 +184,14 @@ def _monomial(factors: Monomial, size: int) -> Expr:
 
 
 def formula(poly: Poly) -> Expr:
-    """Return *poly* as a formula again, highest degree first, plain variables before indivisible factors."""
+    """Return *poly* as a formula, highest degree first, variables before indivisible factors."""
 
     def order(item: tuple[Monomial, int]) -> tuple[int, int, str]:
         plain = all(isinstance(f, Var) for f in item[0])
         return (-len(item[0]), 0 if plain else 1, ",".join(text(f) for f in item[0]))
 
     result: Expr | None = None
-    # a sum that starts with a minus sign reads badly: put a positive term first where there is one
+    # a sum that begins with a minus is hard to read: put a positive term first if there is one
     ordered = sorted(poly.items(), key=order)
     ordered.sort(key=lambda item: item[1] < 0)
     for factors, size in ordered:
@@ -205,7 +205,7 @@ def formula(poly: Poly) -> Expr:
 
 
 def shift(expr: Expr, name: str) -> Expr:
-    """Return *expr* with ``name + 1`` in place of the symbol *name*."""
+    """Return *expr* with the symbol *name* replaced by ``name + 1``."""
     if is_symbol(expr, name):
         return expr + 1
     if isinstance(expr, Operation):
@@ -214,10 +214,10 @@ def shift(expr: Expr, name: str) -> Expr:
 
 
 def _divided(poly: Poly, by: SizeOf) -> Poly | None:
-    """*poly* without one factor *by* in every product; None where one lacks it."""
+    """Return *poly* with every product divided by *by*; None if one is not divisible."""
     size = normal(by)
     if set(size) == {()}:
-        # A type of known size is a number in the coefficients and no factor.
+        # A type of known size is a number in the coefficients, not a factor.
         whole = all(c % size[()] == 0 for c in poly.values())
         return {m: c // size[()] for m, c in poly.items()} if whole else None
     result = {}
@@ -231,28 +231,28 @@ def _divided(poly: Poly, by: SizeOf) -> Poly | None:
 
 
 def total(expr: Expr) -> str:
-    """Return *expr*, a number of bytes, as a sum of products; elements times sizeof where there is one dtype."""
+    """Return *expr* (bytes) as a sum of products; with a single dtype, as elements times sizeof."""
     poly = normal(expr)
     sizes = {e for e in walk(expr) if isinstance(e, SizeOf)}
-    # Plain bytes that the formula adds come from no element.
+    # Plain bytes in the formula belong to no element.
     plain = any(isinstance(e, Amount) and e.unit is Unit.BYTES and e.value for e in walk(expr))
     by = sizes.pop() if len(sizes) == 1 and not plain else None
     inner = None if by is None or not poly else _divided(poly, by)
     if by is None or inner is None:
         return text(formula(poly))
     elements = formula(inner)
-    # A sum needs brackets before it is multiplied.
+    # A sum needs parentheses before it is multiplied.
     if isinstance(elements, Operation) and elements.op.level < 2:
         return f"({text(elements)})*{text(by)}"
     return f"{text(elements)}*{text(by)}"
 
 
-# -- ranges, and proofs that a formula only grows --------------------------------------------------
+# -- ranges, and proofs of monotonicity ------------------------------------------------------------
 
 
 @frozen
 class Interval:
-    """All integers from *low* to *high*, both included."""
+    """All integers from *low* to *high*, inclusive."""
 
     low: int
     high: int
@@ -265,7 +265,7 @@ Ranges = Mapping[str, Interval]
 
 
 class Trend(Enum):
-    """How a formula moves when one variable grows."""
+    """The trend of a formula as one variable grows."""
 
     STILL = 0
     UP = 1
@@ -290,23 +290,23 @@ def _pair(expr: Operation, a: Interval, b: Interval) -> Interval:
         return Interval(a.low - b.high, a.high - b.low)
     if op in {MIN, MAX, MUL}:
         return _corners(expr, a, b)
-    # A divisor that may be 0 has no interval, and one that may be negative turns the bounds round.
+    # A divisor that may be 0 has no interval, and a negative one would reverse the bounds.
     if b.low <= 0:
         raise UsageError(
             f"the divisor of {expr} can be {b.low}; bound its variables so that it stays above 0"
         )
     if op in {DIV, CEIL} or b.low == b.high:
         return _corners(expr, a, b)
-    # padding to a modulus that varies: never further away than the modulus less one
+    # padding to a variable modulus: moves a value by at most the modulus minus one
     if op is DOWN:
         return Interval(a.low - (b.high - 1), a.high)
     return Interval(a.low, a.high + (b.high - 1))
 
 
 def interval(expr: Expr, ranges: Ranges) -> Interval:
-    """Return an interval that holds every value of *expr* over *ranges*.
+    """Return an interval that contains every value of *expr* over *ranges*.
 
-    Raises `UsageError` for a name without a range and for a divisor that may be zero or negative.
+    Raises `UsageError` for a name without a range, and for a divisor that may be zero or negative.
     """
     if isinstance(expr, Amount):
         return Interval(expr.value, expr.value)
@@ -316,7 +316,7 @@ def interval(expr: Expr, ranges: Ranges) -> Interval:
             result = _pair(expr, result, interval(arg, ranges))
         return result
     if isinstance(expr, SizeOf) and symbol(expr) not in ranges:
-        # The size of a named type is a constant; of the plan's own type it is a range.
+        # The size of a named type is a constant; the size of the plan's own type has a range.
         size = expr.evaluate({})
         return Interval(size, size)
     key = symbol(expr)
@@ -326,7 +326,7 @@ def interval(expr: Expr, ranges: Ranges) -> Interval:
 
 
 def _sum(trends: list[Trend | None]) -> Trend | None:
-    """Return the trend of a sum, a min or a max of parts with these trends; None: nothing proven."""
+    """Return the trend of a sum, min or max of parts with these trends; None if nothing is proven."""
     moving = {t for t in trends if t is not Trend.STILL}
     if not moving:
         return Trend.STILL
@@ -359,7 +359,7 @@ def _quotient(expr: Operation, name: str, ranges: Ranges) -> Trend | None:
 
 
 def structural(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
-    """Return how *expr* moves with the variable *name*, read off its structure; None: not proven."""
+    """Return the trend of *expr* in the variable *name*, derived from its structure; None if it is not proven."""
     if not isinstance(expr, Operation):
         return Trend.UP if is_symbol(expr, name) else Trend.STILL
     if not any(is_symbol(e, name) for e in walk(expr)):
@@ -375,9 +375,9 @@ def structural(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
 
 
 def trend(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
-    """Return how *expr* moves when *name* grows within *ranges*, everything else held; None: not proven.
+    """Return the trend of *expr* as *name* grows within *ranges* and all else is fixed; None if it is not proven.
 
-    Tried in turn: the structure; then the step ``expr(name+1) - expr(name)`` as a sum of products.
+    It tries the structure first, then the step ``expr(name+1) - expr(name)`` as a sum of products.
     """
     proven = structural(expr, name, ranges)
     if proven is not None or name not in ranges or ranges[name].low == ranges[name].high:
@@ -395,9 +395,10 @@ def trend(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
 def extremes(
     expr: Expr, ranges: Ranges
 ) -> tuple[Interval, Mapping[str, int] | None, Mapping[str, int] | None]:
-    """Return the bounds of *expr* over *ranges*, and where each is reached when that is proven (else None).
+    """Return the bounds of *expr* over *ranges*, and values that reach the lower and the upper bound, if proven (else None).
 
-    Exact, with both witnesses, where *expr* is monotone in every variable; else an outer interval.
+    The bounds are exact, with both witnesses, if *expr* is monotone in every variable; else they are an outer
+    interval.
     """
     low: dict[str, int] = {}
     high: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""A layout, a plan with numbers in it: where every region lies on one board, what does not fit, and the bars that show it."""
+"""Layouts: plans evaluated to numbers, with the position of every region on a board, errors of fit, and columns of memory maps."""
 
 import linecache
 import re
@@ -20,8 +20,8 @@ from mlusim.presenting import Presented
 class PlacedRegion:
     """A region with numbers: *elements* of *dtype*, *offset* and *bytes* in bytes.
 
-    *alignment* is the largest power of two that divides the offset; *kept* says that an earlier
-    stage filled it; *reuses* are the declared aliases.  A *rest* is the part of an array that no region takes.
+    *alignment* is the largest power of two that divides the offset; *kept* says that the region is from an
+    earlier stage; *reuses* are the declared aliases. A *rest* is a part of an array without a region.
     """
 
     name: str
@@ -35,17 +35,17 @@ class PlacedRegion:
 
     @property
     def end(self) -> int:
-        """The byte behind the last."""
+        """The end of the region: the offset after its last byte."""
         return self.offset + self.bytes
 
     @property
     def alignment(self) -> int:
-        """Largest power of two, in bytes, that the offset is a multiple of; 0 for offset 0."""
+        """Largest power of two, in bytes, that divides the offset; 0 for offset 0."""
         # The lowest bit that is set.
         return self.offset & -self.offset
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts of the public JSON, and `kept` and `reuses` where they say something."""
+        """Return the fields of the public JSON; `kept` and `reuses` only if they are set."""
         facts: dict[str, Any] = {
             "name": self.name,
             "dtype": self.dtype,
@@ -62,7 +62,7 @@ class PlacedRegion:
 
 @frozen
 class Overlap:
-    """Two regions of one stage that share bytes without saying so."""
+    """Two regions of one stage that share bytes without a declaration."""
 
     stage: str
     first: str
@@ -78,14 +78,14 @@ class Overlap:
 
 @frozen
 class StageLayout:
-    """One stage with numbers; *used* is the end of its last byte."""
+    """One stage with numbers; *used* is the end of its last region."""
 
     name: str
     used: int
     regions: tuple[PlacedRegion, ...]
 
     def region(self, name: str) -> PlacedRegion:
-        """Return the region called *name*; raises `UsageError` when the stage has none."""
+        """Return the region called *name*; raises `UsageError` if there is none."""
         for region in self.regions:
             if region.name == name:
                 return region
@@ -93,13 +93,12 @@ class StageLayout:
         raise UsageError(f"stage {self.name!r} has no region {name!r}; it has {legal}")
 
     def overlaps(self) -> tuple[Overlap, ...]:
-        """Return the pairs that share bytes and are not declared aliases."""
+        """Return the pairs of regions that share bytes and are not declared aliases."""
         overlaps = []
         for i, first in enumerate(self.regions):
             for second in self.regions[i + 1 :]:
                 shared = min(first.end, second.end) - max(first.offset, second.offset)
-                # Either side may say it: the later region is written with the earlier one in mind, or the
-                # reverse.
+                # Either region may declare the alias.
                 declared = first.name in second.reuses or second.name in first.reuses
                 if shared > 0 and not declared:
                     overlaps.append(Overlap(self.name, first.name, second.name, shared))
@@ -110,7 +109,7 @@ class StageLayout:
 class Layout(Presented, RegionMap):
     """A plan for given values on one board.  All sizes are in bytes.
 
-    *unmet* are the plan's requirements (scale limits other than memory) that the values break.
+    *unmet* are the plan's requirements (limits other than memory) that the values violate.
     """
 
     plan: str
@@ -123,26 +122,26 @@ class Layout(Presented, RegionMap):
 
     @property
     def high_water(self) -> int:
-        """Bytes of the largest stage: what the kernel touches at most."""
+        """Bytes of the largest stage: the most memory that the kernel uses."""
         return max(s.used for s in self.stages)
 
     @property
     def slack(self) -> int:
-        """Bytes left over in the largest stage; negative when it does not fit."""
+        """Bytes left over in the largest stage; negative if it does not fit."""
         return self.capacity - self.high_water
 
     @property
     def overflow(self) -> int:
-        """Bytes that are missing; 0 when it fits."""
+        """Number of bytes missing; 0 if the plan fits."""
         return max(0, -self.slack)
 
     @property
     def fits(self) -> bool:
-        """True where every stage fits and every requirement holds."""
+        """True if every stage fits and every requirement is satisfied."""
         return self.slack >= 0 and not self.unmet
 
     def stage(self, name: str) -> StageLayout:
-        """Return the stage called *name*; raises `UsageError` when the plan has none."""
+        """Return the stage called *name*; raises `UsageError` if there is none."""
         for stage in self.stages:
             if stage.name == name:
                 return stage
@@ -151,16 +150,16 @@ class Layout(Presented, RegionMap):
         )
 
     def overlaps(self) -> tuple[Overlap, ...]:
-        """Return undeclared overlaps in any stage."""
+        """Return the undeclared overlaps in all stages."""
         return tuple(o for s in self.stages for o in s.overlaps())
 
     def regions_at(self, offset: int, stage: str | None = None) -> tuple[tuple[str, PlacedRegion], ...]:
-        """Return every (stage name, region) that holds the byte at *offset*; of one *stage* if it is named."""
+        """Return every (stage name, region) that contains the byte at *offset*; only in *stage* if it is named."""
         stages = self.stages if stage is None else (self.stage(stage),)
         return tuple((s.name, r) for s in stages for r in s.regions if r.offset <= offset < r.end)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the public JSON of a plan with values."""
+        """Return the public JSON of a layout."""
         return {
             "plan": self.plan,
             "board": self.board,
@@ -179,7 +178,7 @@ class Layout(Presented, RegionMap):
         }
 
 
-# -- layouts of what a kernel declares, without a plan -------------------------------------------------
+# -- layouts of declarations, for kernels without a plan -----------------------------------------------
 
 STACK = "stack"
 _PYTHON = re.compile(r"\s*(\w+)\s*(?::[^=]+)?=[^=]")
@@ -189,9 +188,9 @@ _BANG = re.compile(r"__(?:nram|wram)__\s[^;=({]*?(\w+)\s*(?:\[[^;,]*)?[;=]")
 def layout_of_regions(
     kernel: str, board: Board, space: str, capacity: int, regions: Iterable[PlacedRegion]
 ) -> Layout:
-    """Return the layout of one memory, whose one stage has the name of the *space*.
+    """Return the layout of one memory, with a single stage named after the *space*.
 
-    Where *capacity* is what a compiled kernel may declare, the stack's share is drawn at its end, as in a plan.
+    If *capacity* is the limit of a compiled kernel, the stack's share is shown at its end, as in a plan.
     """
     placed = tuple(regions)
     used = max((region.end for region in placed), default=0)
@@ -207,7 +206,7 @@ def declared_region(allocation: Allocation, base: int) -> PlacedRegion:
     declared = allocation.declared
     name = declared.name
     if not name:
-        # The variable that the line of source declares; a line with none or several does not match.
+        # The variable that this line declares; a line with several or no declarations does not match.
         pattern = _PYTHON if declared.file.endswith(".py") else _BANG
         match = pattern.match(linecache.getline(declared.file, declared.line).lstrip())
         name = match[1] if match else f"{declared.dtype.name}[{declared.count}]"
@@ -218,12 +217,12 @@ def declared_region(allocation: Allocation, base: int) -> PlacedRegion:
     )
 
 
-# -- layouts as bars: which columns each region takes, for the terminal and for pictures alike ---------
+# -- layouts as bars: the columns of each region, for the terminal and for pictures --------------------
 
 
 @frozen
 class BarSegment:
-    """A region's part of a bar: from column *left* to before column *right*."""
+    """The part of a bar for a region: columns *left* to *right* (exclusive)."""
 
     region: PlacedRegion
     left: int
@@ -231,12 +230,12 @@ class BarSegment:
 
     @property
     def width(self) -> int:
-        """Columns that it takes."""
+        """The number of columns."""
         return self.right - self.left
 
 
 def lanes(stage: StageLayout) -> list[list[PlacedRegion]]:
-    """Return the regions that have bytes in lanes without overlaps: aliases go to further lanes."""
+    """Return the non-empty regions in lanes without overlaps; aliases go to further lanes."""
     packed: list[list[PlacedRegion]] = []
     for region in sorted((r for r in stage.regions if r.bytes), key=lambda r: (bool(r.reuses), r.offset)):
         for lane in packed:
@@ -249,10 +248,10 @@ def lanes(stage: StageLayout) -> list[list[PlacedRegion]]:
 
 
 def ruler(layout: Layout, columns: int, least: int) -> Mapping[int, int]:
-    """Return the column of every byte at which a region begins or ends, for all stages alike.
+    """Return the column of each offset at which a region begins or ends, common to all stages.
 
-    High water takes all *columns*.  True to scale, but that every piece between two neighbouring
-    bytes gets *least* columns: what small pieces get too much, the large ones give up in proportion.
+    The high-water mark is at the last of *columns*. The scale is linear, except that every interval gets at
+    least *least* columns, at the expense of the larger intervals in proportion.
     """
     regions = [r for s in layout.stages for r in s.regions if r.bytes]
     marks = sorted({0, *(b for r in regions for b in (r.offset, r.end))})
@@ -262,12 +261,12 @@ def ruler(layout: Layout, columns: int, least: int) -> Mapping[int, int]:
 
 
 def segments(lane: Sequence[PlacedRegion], at: Mapping[int, int]) -> list[BarSegment]:
-    """Return the columns of each region of a lane, by the ruler *at*."""
+    """Return the columns of each region in a lane, by the ruler *at*."""
     return [BarSegment(region, at[region.offset], at[region.end]) for region in lane]
 
 
 def _edges(sizes: Sequence[int], least: int, columns: int) -> list[int]:
-    """Return where each of *sizes* begins, and the end, when they share *columns* in proportion."""
+    """Return the columns at which intervals of *sizes* begin, and the end, when they share *columns* in proportion."""
     small: set[int] = set()
     while True:
         room = columns - least * len(small)

@@ -1,4 +1,4 @@
-"""The plan: written once beside its kernel, asked by the kernel, its host code, checkers and people."""
+"""The plan: declared once beside its kernel, used by the kernel, its host code, checkers and people."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -59,19 +59,19 @@ class PlanScope:
     def env(
         self, values: Mapping[str, int], dtype: DType | None, board: Board | str | None
     ) -> dict[str, int]:
-        """Return everything that has a value: board constants, the sizeof, and *values*, checked."""
+        """Return the values of board constants, sizeof and *values*, after checks."""
         env = {} if board is None else dict(board_constants(board))
         if dtype is not None and self.element is not None:
             env[f"sizeof_{self.element.name}"] = dtype.size
         for name, value in values.items():
             env[name] = self.legal(name, value)
-        if board is not None:  # a step may be made of the board's constants
+        if board is not None:  # a step may depend on the board's constants
             for name in values:
                 self._stepped(self.variables[name], env)
         return env
 
     def _stepped(self, variable: Var, env: Mapping[str, int]) -> None:
-        """Raise `UsageError` when the value is not a multiple of the variable's step."""
+        """Raise `UsageError` if the value is not a multiple of the variable's step."""
         step = variable.multiple_of
         width, value = step.evaluate(env), env[variable.name]
         if value % width:
@@ -83,14 +83,14 @@ class PlanScope:
             )
 
     def variable(self, name: str) -> Var:
-        """Return the variable called *name*; raises `UsageError` with the names that exist."""
+        """Return the variable called *name*; raises `UsageError` that lists the variables."""
         if name not in self.variables:
             legal = ", ".join(self.variables) or "none"
             raise UsageError(f"plan {self.plan} has no variable {name!r}; its variables are {legal}")
         return self.variables[name]
 
     def legal(self, name: str, value: object) -> int:
-        """Return *value* as an integer; raises `UsageError` when *name* cannot take it."""
+        """Return *value* as an integer; raises `UsageError` if it is not legal for *name*."""
         variable = self.variable(name)
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise UsageError(f"{name} of plan {self.plan} is {value!r}; give a whole number")
@@ -99,7 +99,7 @@ class PlanScope:
         return int(value)
 
     def need(self, names: Iterable[str], env: Mapping[str, int]) -> None:
-        """Raise `UsageError` for the first of *names* that *env* lacks."""
+        """Raise `UsageError` for the first of *names* that is missing in *env*."""
         for name in names:
             if name not in env:
                 meaning = self.variables[name].meaning
@@ -108,7 +108,7 @@ class PlanScope:
 
 
 def smallest(variable: Var, env: Mapping[str, int]) -> int:
-    """Return the smallest legal value of *variable*: its low end, rounded up to its step."""
+    """Return the smallest legal value of *variable*: its lower bound, rounded up to its step."""
     step = variable.multiple_of.evaluate(env)
     return -(-variable.low // step) * step
 
@@ -120,7 +120,7 @@ def is_known(constraint: Constraint, names: Iterable[str]) -> bool:
     return all(e.name in legal for side in sides for e in walk(side) if isinstance(e, Var))
 
 
-# -- regions as pointers, which a kernel gets from its plan --------------------------------------------
+# -- regions as pointers, which a plan gives to a kernel -----------------------------------------------
 
 
 class Regions:
@@ -152,10 +152,10 @@ class Regions:
 
 
 Fits = Callable[[Mapping[str, int]], bool]
-"""Whether everything fits with these tiles, the other tiles at their smallest."""
+"""Returns whether everything fits with these tiles, all other tiles at their smallest."""
 
 Grow = Callable[[Fits, Mapping[str, int]], Sequence[str]]
-"""From a test and the values (tiles at their smallest), the order in which to grow the tiles."""
+"""Returns the order in which to grow the tiles, from a test and the values (tiles at their smallest)."""
 
 
 def _variables(exprs: Iterable[Expr | None]) -> dict[str, Var]:
@@ -165,14 +165,14 @@ def _variables(exprs: Iterable[Expr | None]) -> dict[str, Var]:
 
 @frozen(slots=False)
 class Plan(Presented):
-    """The regions of a kernel in stages, and everything that can be asked about them.
+    """The regions of a kernel in stages, and the methods that evaluate them.
 
-    *capacity* is what all stages must fit into, in bytes.  *requires* are further limits of the
-    operator; a limit that mentions a variable without a value is not applied.  *claims* are limits that
-    documents state.  *example* are values to show the plan with when none are given.  *grow* orders
-    the tile variables for `complete`; without it they grow in the order in which they appear.
-    *drawings* are the partitions that documents give where they differ from this one: not used by
-    the kernel, kept for what they teach.  *notes* tell a reader where the plan comes from.
+    *capacity* is the memory, in bytes, into which all stages must fit. *requires* are further limits of the
+    operator; a limit with a variable that has no value is not applied. *claims* are limits that documents
+    state. *example* has values for displaying the plan without others. *grow* orders the tile variables for
+    `complete`; without it they grow in the order in which they appear. *drawings* are partitions in documents
+    that differ from this one; the kernel does not use them, but they are instructive. *notes* describe the
+    origin of the plan.
     """
 
     name: str
@@ -186,7 +186,7 @@ class Plan(Presented):
     notes: str = field(default="", kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        """Reject a plan that cannot be laid out where it is written, not where it is used."""
+        """Reject an invalid plan at its declaration, instead of at its first use."""
         types = self._element_types
         if len(types) > 1:
             names = " and ".join(t.name for t in types)
@@ -201,17 +201,17 @@ class Plan(Presented):
 
     @cached_property
     def regions(self) -> Mapping[str, RegionBounds]:
-        """Every region's place by name."""
+        """The bounds of each region, by name."""
         return {p.region.name: p for s in self.places for p in s.places}
 
     @cached_property
     def region_variables(self) -> Mapping[str, Var]:
-        """The variables that sizes depend on, by name, in order of appearance."""
+        """The variables on which sizes depend, by name, in order of appearance."""
         return _variables(e for p in self.regions.values() for e in (p.offset, p.end, p.region.touches))
 
     @cached_property
     def variables(self) -> Mapping[str, Var]:
-        """Every variable by name: those of sizes, of tiles' steps and ends, of requirements."""
+        """All variables by name: those of sizes, of steps and limits of tiles, and of requirements."""
         sizes = self.region_variables
         steps = _variables(e for v in sizes.values() for e in (v.multiple_of, v.enough))
         limits = _variables(e for c in self.requires for e in (c.left, c.right))
@@ -225,7 +225,7 @@ class Plan(Presented):
 
     @cached_property
     def _element_types(self) -> tuple[ElementType, ...]:
-        """Every type parameter that a region holds or a size mentions."""
+        """All type parameters in regions and sizes."""
         places = self.regions.values()
         sizes = [e for p in places for expr in (p.offset, p.end) for e in walk(expr)]
         types = [p.region.dtype for p in places] + [e.type for e in sizes if isinstance(e, SizeOf)]
@@ -233,7 +233,7 @@ class Plan(Presented):
 
     @property
     def dtypes(self) -> tuple[DType, ...]:
-        """The element types that the plan admits, the default first; empty when it has none."""
+        """The element types that the plan allows, the default first; empty without a type parameter."""
         return self.scope.element.choices if self.scope.element else ()
 
     @cached_property
@@ -249,9 +249,9 @@ class Plan(Presented):
     def place(
         self, base: "Ptr", /, *, dtype: object = None, board: Board | str | None = None, **values: int
     ) -> Regions:
-        """Return pointers to every region of the buffer that begins at *base*.
+        """Return pointers to all regions of the buffer that begins at *base*.
 
-        The launch learns of it: plancheck, faults and the debugger know the regions by these values.
+        The placement is recorded in the launch, so that plancheck, faults and the debugger know the regions.
         *board* is needed only by plans whose offsets use a board constant.  Raises `UsageError` for
         a missing, unknown or illegal value.
         """
@@ -277,9 +277,9 @@ class Plan(Presented):
         dtype: object = None,
         **more: int,
     ) -> Layout:
-        """Return offsets, bytes and slack of everything for given values on a board.
+        """Return the offsets, bytes and slack of all regions for given values on a board.
 
-        Raises `UsageError` for a missing, unknown or illegal value, or a size that is negative.
+        Raises `UsageError` for a missing, unknown or illegal value, or if a size is negative.
         """
         chosen = self.scope.dtype(dtype)
         env = self.scope.env({**(values or {}), **more}, chosen, board)
@@ -303,14 +303,14 @@ class Plan(Presented):
         )
 
     def fits(self, board: Board | str, values: Mapping[str, int], *, dtype: object = None) -> bool:
-        """Return whether `layout` would fit: the question of host code that only wants a yes or no."""
+        """Return whether the layout fits, for host code that needs no details."""
         env = self.scope.env(values, self.scope.dtype(dtype), board)
         self.scope.need(self.region_variables, env)
         room = self._used(env) <= self.capacity.evaluate(env)
         return room and all(c.holds(env) for c in self.requires if is_known(c, env))
 
     def describe(self, board: Board | str, *, dtype: object = None, **values: int) -> Layout:
-        """Return the `layout`, with the tile variables that have no value chosen by `complete`."""
+        """Return the `layout`, with tile variables without a value chosen by `complete`."""
         return self._once(self._describe, board, values, dtype)
 
     def _describe(self, board: Board | str, values: Mapping[str, int], dtype: object) -> Layout:
@@ -319,10 +319,10 @@ class Plan(Presented):
     def complete(
         self, board: Board | str, values: Mapping[str, int], *, dtype: object = None
     ) -> Mapping[str, int]:
-        """Return *values* with every missing tile variable as large as fits, one after the other.
+        """Return *values* with each missing tile variable set to the largest value that fits, one after the other.
 
-        A tile grows to its largest legal value that fits, but not beyond its *enough*.  When not even
-        the smallest tiles fit they are returned, so that a layout can show what is missing.
+        A tile does not grow beyond its *enough*. If not even the smallest tiles fit, they are returned, so
+        that a layout can show how many bytes are missing.
         """
         return dict(self._once(self._complete, board, values, dtype))
 
@@ -334,7 +334,7 @@ class Plan(Presented):
         dtype: object,
     ) -> A:
         """Return what *answer* says of a question, and keep it: host functions ask again before each launch."""
-        # Only what equals another thing where it is the same: 1.0 is 1 to a dictionary, and is refused.
+        # Cache only keys without confusion: 1.0 equals 1 in a dictionary, but is refused.
         plain = isinstance(dtype, str | DType | None) and {n.__class__ for n in values.values()} <= {int}
         if not plain or not isinstance(board, str | Board):
             return answer(board, values, dtype)
@@ -368,9 +368,9 @@ class Plan(Presented):
         return done
 
     def largest(self, variable: str, *, board: Board | str, dtype: object = None, **fixed: int) -> Largest:
-        """Return the exact largest legal value of *variable* that fits, the others held.
+        """Return the largest legal value of *variable* that fits, with the others fixed; the result is exact.
 
-        Tile variables that are not given stay at their smallest legal value.
+        Tile variables without a value have their smallest legal value.
         """
         asked = self.scope.variable(variable)
         held = {k: v for k, v in fixed.items() if k != variable}
@@ -404,13 +404,13 @@ class Plan(Presented):
         return trace(problem, x, y, held)
 
     def compare(self, claim: Claim, *, board: Board | str, dtype: object = None, **fixed: int) -> Comparison:
-        """Return how a stated limit relates to this plan on *board*: the same, stricter, too generous."""
+        """Return how a stated limit relates to this plan on *board*: equal, stricter or too generous."""
         open_ = [n for n in claim.named if n not in fixed]
         problem, held = self._question(board, dtype, fixed, *open_)
         return compare(problem, claim, held, find_board(board).name)
 
     def check(self) -> tuple[PlanFinding, ...]:
-        """Find what is wrong with the plan for some legal values: see `mlusim.plan.check`."""
+        """Return the faults of the plan for any legal values: see `mlusim.plan.check`."""
         return check_places(self.places, self.variables, self.requires, self.scope.element)
 
     # -- the plan as a problem --------------------------------------------------------------------
@@ -422,16 +422,16 @@ class Plan(Presented):
         return Problem(self.name, self.variables, stages + self.requires, constants)
 
     def constraint_text(self, stage: str) -> str:
-        """Return what binds in *stage*, simplified: ``(3*S*T+...)*sizeof(float) <= NRAM``."""
+        """Return the binding constraint of *stage*, simplified: ``(3*S*T+...)*sizeof(float) <= NRAM``."""
         used = next(s for s in self.places if s.name == stage).used
         return f"{total(used)} <= {self.capacity}"
 
     def _question(
         self, board: Board | str, dtype: object, values: Mapping[str, int], *open_: str
     ) -> tuple[Problem, dict[str, int]]:
-        """Return the problem in the variables *open_*, and the value of every other variable.
+        """Return the problem in the variables *open_*, and the values of all other variables.
 
-        Tiles without a value are at their smallest; requirements on other variables are left out.
+        Tiles without a value are at their smallest; requirements on variables without a value are left out.
         """
         problem = self.problem(board, dtype=dtype)
         env = self.scope.env(values, self.scope.dtype(dtype), board)
@@ -448,7 +448,7 @@ class Plan(Presented):
     def _binding(
         self, problem: Problem, asked: Var, beyond: Mapping[str, int]
     ) -> tuple[str | None, str, str]:
-        """Return (stage or None, constraint, both in words) of what breaks most at *beyond*."""
+        """Return (stage or None, constraint, both in words) of the most violated constraint at *beyond*."""
         broken = problem.broken(beyond)
         if not broken:
             bound = f"{asked.name} <= {asked.high}"
@@ -474,11 +474,11 @@ class Plan(Presented):
         return PlacedRegion(region.name, type_.name, elements, offset, nbytes, place.kept, region.reuses)
 
 
-# -- several plans for one kernel: the first that fits is the one that runs ----------------------------
+# -- several plans for one kernel: the first plan that fits is used ------------------------------------
 
 
 def values_of(plan: Plan, values: Mapping[str, int]) -> dict[str, int]:
-    """Return those of *values* that *plan* has a variable for."""
+    """Return those of *values* that are variables of *plan*."""
     return {name: value for name, value in values.items() if name in plan.variables}
 
 
@@ -495,9 +495,10 @@ def check_names(plans: Sequence[Plan], names: Sequence[str]) -> None:
 def choose(
     plans: Sequence[Plan], board: Board | str, values: Mapping[str, int], *, dtype: object = None
 ) -> tuple[Plan, Layout]:
-    """Return the first of *plans* that fits, tiles chosen, with its layout; the last when none fits.
+    """Return the first of *plans* that fits, with tiles chosen, and its layout; the last plan if none fits.
 
-    Raises `UsageError` for a value that is not a variable of any plan, and if a plan that is tried lacks a value.
+    Raises `UsageError` for a value that is not a variable of any plan, and if a plan that is tried lacks a
+    value.
     """
     check_names(plans, list(values))
     for plan in plans:

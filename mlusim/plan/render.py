@@ -1,4 +1,4 @@
-"""Plans to look at in a terminal: box drawings, tables, memory maps.  Everything is returned, not printed."""
+"""Plans for a terminal: box drawings, tables, memory maps. All functions return text instead of printing it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -23,7 +23,7 @@ _SEVERITIES: tuple[tuple[str, str], ...] = (("error", "red"), ("warning", "yello
 
 
 def key_of(number: int) -> str:
-    """Return the letter by which a map calls a region whose name does not fit in."""
+    """Return the letter that stands in a map for a region whose name does not fit."""
     return _KEYS[number % len(_KEYS)]
 
 
@@ -34,7 +34,7 @@ def _grid(*headings: tuple[str, str], fold: Sequence[str] = ()) -> Grid:
 
 @frozen
 class _Fitted:
-    """Lines that are drawn for the width of the terminal, and never cropped."""
+    """Lines that are rendered for the width of the terminal and never cropped."""
 
     drawn: Callable[[int], Sequence[Text]]
 
@@ -50,7 +50,7 @@ class _Fitted:
 
 
 def box_drawing(plan: Plan, width: int = 80) -> str:
-    """Return the plan as design documents draw it: a row of names and a row of sizes per stage."""
+    """Return the plan in the style of design documents: a row of names and a row of sizes per stage."""
     lines = []
     for stage in plan.places:
         lines.append(f"stage {stage.name}")
@@ -74,7 +74,7 @@ def _boxes(row: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def plan_view(plan: Plan, findings: Sequence[PlanFinding]) -> RenderableType:
-    """Return what a plan says before any numbers: drawing, totals, variables, requirements, findings."""
+    """Return the view of a plan without numbers: drawing, totals, variables, requirements, findings."""
     parts: list[RenderableType] = [Text(plan.name, style="bold"), Text(plan.notes), Text()]
     parts += [_Fitted(lambda width: [Text(box_drawing(plan, width))]), Text()]
     totals = _grid(("stage", "left"), ("needs", "left"), fold=("needs",))
@@ -108,7 +108,7 @@ def findings_view(findings: Sequence[PlanFinding]) -> RenderableType:
 
 
 def layout_view(layout: Layout, plan: Plan) -> RenderableType:
-    """Return table and proportional memory map of every stage, then the verdict."""
+    """Return the table and the proportional memory map of every stage, then the verdict."""
     values = ", ".join(f"{k}={v}" for k, v in layout.values.items())
     dtype = f", {layout.dtype}" if layout.dtype else ""
     title = Text.assemble((layout.plan, "bold"), f" on {layout.board}{dtype}: {values}")
@@ -153,19 +153,19 @@ def _stage_table(stage: StageLayout, plan: Plan, keys: Mapping[str, str]) -> Gri
 
 
 def memory_map(layout: Layout) -> RenderableType:
-    """Return the proportional map of each stage of *layout*, whose regions are called by `region_keys`."""
+    """Return the proportional map of each stage of *layout*; `region_keys` has the letters of regions."""
     keys = region_keys(layout)
     return Group(*(_Fitted(partial(_maps, stage, layout, keys)) for stage in layout.stages))
 
 
 def map_text(layout: Layout, columns: int) -> list[str]:
-    """Return the lines of `memory_map` without colours, in so many *columns*."""
+    """Return the lines of `memory_map` without colours, in *columns* columns."""
     keys = region_keys(layout)
     return [row.plain for stage in layout.stages for row in _maps(stage, layout, keys, columns)]
 
 
 def region_keys(layout: Layout) -> dict[str, str]:
-    """Return the letter by which the map of *layout* calls each region whose name does not fit in."""
+    """Return the letters that stand in the map of *layout* for regions whose names do not fit."""
     names = dict.fromkeys(region.name for stage in layout.stages for region in stage.regions)
     return {name: key_of(number) for number, name in enumerate(names)}
 
@@ -179,7 +179,7 @@ def _maps(stage: StageLayout, layout: Layout, keys: Mapping[str, str], room: int
 def _map_row(row: Sequence[BarSegment], keys: Mapping[str, str]) -> Text:
     text = Text(no_wrap=True)
     for segment in row:
-        if segment.left > len(text) > 0:  # what is before a gap ends there
+        if segment.left > len(text) > 0:  # the part before a gap ends there
             text.append("|", style="bold")
         text.append(" " * (segment.left - len(text)))
         text.append("|", style="bold")
@@ -190,7 +190,7 @@ def _map_row(row: Sequence[BarSegment], keys: Mapping[str, str]) -> Text:
 def _label(segment: BarSegment, keys: Mapping[str, str]) -> str:
     room = segment.width - 1
     name = segment.region.name
-    # A name of one letter would be read as the key of another region.
+    # A name of one letter could be mistaken for the key of another region.
     label = name if len(name) <= room and name not in keys.values() else keys[name]
     if segment.region.rest and room >= len(label) + 2:
         return f" {label} ".center(room, ".")
@@ -205,7 +205,7 @@ def _style(region: PlacedRegion, keys: Mapping[str, str]) -> str:
 
 
 def _gauge(stage: StageLayout, layout: Layout, width: int) -> Text:
-    """Return the bar below a map: what is used of the whole capacity, and what is missing."""
+    """Return the bar below a map: the used part of the capacity, and the excess."""
     columns = width - 2
     whole = max(layout.capacity, stage.used, 1)
     used = min(columns, -(-stage.used * columns // whole))
@@ -235,7 +235,7 @@ def _verdict(layout: Layout) -> Text:
 
 
 def largest_view(answers: Sequence[Largest]) -> RenderableType:
-    """Return the largest value per board, what is used there and one step further, and what binds."""
+    """Return the largest value per board, the bytes used there and one step further, and the binding constraint."""
     parts: list[RenderableType] = []
     for plan in dict.fromkeys(a.plan for a in answers):
         rows = [a for a in answers if a.plan == plan]
@@ -295,7 +295,7 @@ def _examples(runs: Sequence[Disagreement], what: str, capacity: int, most: int)
 
 
 def frontier_view(frontier: Frontier, rows: int = 24, *, every: bool = False) -> RenderableType:
-    """Return *every* point of a frontier, or selected ones: both ends, and every power of two in between."""
+    """Return the points of a frontier: *every* point, or both ends and every power of two between."""
     if not len(frontier):
         return Text(f"no {frontier.x} leaves room for any {frontier.y}")
     table = _grid(

@@ -1,7 +1,7 @@
-"""The exact solver of plans: the largest value of one variable, and the frontier of two: for every x the largest y.
+"""The exact solver for plans: the largest value of a variable, and the frontier of two variables (for every x the largest y).
 
-It bisects where growth is proven, and searches by intervals elsewhere.  A `Problem` is all that it knows: constraints
-over named integers.  A plan on a board is one, and so is the limit that a document states.
+It bisects where monotonicity is proven, and searches by intervals elsewhere. Its input is a `Problem`:
+constraints over named integers. Both a plan on a board and a limit in a document can be written as one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,9 +23,9 @@ from mlusim.plan.formulas import Interval, Trend, interval, trend
 
 @frozen
 class Problem:
-    """Constraints over variables, with everything else (board constants, sizeofs) given as numbers.
+    """Constraints over variables; all other symbols (board constants, sizeofs) have values.
 
-    A constraint whose name begins with "stage " bounds bytes of that stage.
+    A constraint whose name begins with "stage " bounds the bytes of that stage.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Problem:
     constants: Mapping[str, int]
 
     def variable(self, name: str) -> Var:
-        """Return the variable called *name*; raises `UsageError` with the names that exist."""
+        """Return the variable called *name*; raises `UsageError` that lists the variables."""
         if name not in self.variables:
             legal = ", ".join(self.variables) or "none"
             raise UsageError(f"{self.name} has no variable {name!r}; its variables are {legal}")
@@ -47,10 +47,10 @@ class Problem:
 
 @frozen
 class Largest:
-    """The answer to "how large can *variable* be": *largest* is None when no legal value fits.
+    """The largest legal value of *variable*; *largest* is None if no legal value fits.
 
-    *used_at_largest* and *used_at_next* are bytes (of the largest stage); *next* is the next legal
-    step; *binding* says which constraint breaks there, *stage* which stage it belongs to, if any.
+    *used_at_largest* and *used_at_next* are bytes (of the largest stage); *next* is the next legal step;
+    *binding* is the constraint that breaks there, *stage* its stage, if it has one.
     """
 
     board: str
@@ -90,7 +90,7 @@ class Largest:
 
 @frozen
 class Search:
-    """One question to the solver: multiples of *step* from *first* on, *count* of them."""
+    """A query to the solver: the candidates are *count* multiples of *step*, from *first* on."""
 
     problem: Problem
     name: str
@@ -100,7 +100,7 @@ class Search:
     count: int
 
     def value(self, index: int) -> int:
-        """Return the candidate with number *index*."""
+        """Return candidate number *index*."""
         return self.first + index * self.step
 
     def holds(self, constraint: Constraint, index: int) -> bool:
@@ -109,45 +109,44 @@ class Search:
         return bool(left <= right)
 
     def ranges(self, low: int, high: int) -> dict[str, Interval]:
-        """Return the ranges for interval arithmetic over the candidates *low* to *high*."""
+        """Return the ranges for interval arithmetic over candidates *low* to *high*."""
         points = {k: Interval(v, v) for k, v in self.env.items()}
         return {**points, self.name: Interval(self.value(low), self.value(high))}
 
 
-# Bounded: a server of many plans must not keep every constraint that it has seen.
+# Bounded, so that a server of many plans does not keep every constraint forever.
 @lru_cache(maxsize=1024)
 def _sides(constraint: Constraint) -> Compiled:
-    """Return both sides of *constraint*; plans ask again with each call of their operator."""
+    """Return both sides of *constraint* as code; cached, because plans are evaluated for each call of their operator."""
     return compile_exprs([constraint.left, constraint.right])
 
 
 def search(problem: Problem, name: str, fixed: Mapping[str, int]) -> Search:
-    """Return the candidates for *name*, with *fixed* giving every other variable that the constraints need."""
+    """Return the candidates for *name*; *fixed* has the values of all other variables in the constraints."""
     variable = problem.variable(name)
     env = {**problem.constants, **fixed}
     step = variable.multiple_of.evaluate(env)
     if step < 1:
         raise UsageError(f"{name} must be a multiple of {variable.multiple_of}, which is {step} here")
-    # The first multiple that is no smaller than the lower limit.
+    # The first multiple that is not below the lower bound.
     first = -(-variable.low // step) * step
     count = max(0, (variable.high - first) // step + 1)
     return Search(problem, name, env, first, step, count)
 
 
 def _room(constraint: Constraint) -> Expr:
-    """``left - right``: the constraint holds where this is 0 or less."""
+    """Return ``left - right``: the constraint holds if this is 0 or less."""
     return constraint.left - constraint.right
 
 
 def bisect(holds: Callable[[int], bool], count: int) -> int:
-    """Return how many of the leading *count* candidates hold, given that none holds after one that does not.
+    """Return how many leading candidates of *count* hold, if none holds after the first that does not.
 
-    It doubles its reach from below first: limits are small beside 2^31, and so are the numbers on the way.
+    It first doubles its reach from below, because limits are usually far below 2^31.
     """
     low, high, reach = 0, count, 1
     while low < high:
-        # While the reach doubles, candidates are small, and formulas of their products stay within machine
-        # words.
+        # While the reach doubles, candidates are small, and products of them stay within machine words.
         middle = min(reach - 1, high - 1) if reach else (low + high) // 2
         if holds(middle):
             low = middle + 1
@@ -159,7 +158,7 @@ def bisect(holds: Callable[[int], bool], count: int) -> int:
 
 
 def _certain(constraint: Constraint, ask: Search, low: int, high: int) -> bool | None:
-    """Return True where *constraint* holds for all of candidates *low*..*high*, False where for none, None where unknown."""
+    """Return True if *constraint* holds for all candidates *low*..*high*, False if for none, None if unknown."""
     size = interval(_room(constraint), ask.ranges(low, high))
     if size.high <= 0:
         return True
@@ -167,7 +166,7 @@ def _certain(constraint: Constraint, ask: Search, low: int, high: int) -> bool |
 
 
 def _last_by_intervals(constraints: tuple[Constraint, ...], ask: Search, low: int, high: int) -> int | None:
-    """Return the last candidate in *low*..*high* at which all hold: right halves first, cut by intervals."""
+    """Return the last candidate in *low*..*high* at which all constraints hold, found by bisecting intervals, right halves first."""
     pending = [(low, high)]
     while pending:
         left, right = pending.pop()
@@ -181,20 +180,20 @@ def _last_by_intervals(constraints: tuple[Constraint, ...], ask: Search, low: in
                 return left
             continue
         middle = (left + right) // 2
-        # The right half on top: the first candidate that holds is then the largest.
+        # The right half goes on top, so that the first candidate that holds is the largest.
         pending += [(left, middle), (middle + 1, right)]
     return None
 
 
 def last_index(ask: Search) -> tuple[int | None, str]:
-    """Return the index of the largest candidate at which every constraint holds (None: none), and how it is known."""
+    """Return the index of the largest candidate that satisfies every constraint (or None), and the method of proof."""
     count = ask.count
     hard = []
     for constraint in ask.problem.constraints:
         if count == 0:
             return None, "bisection"
         way = trend(_room(constraint), ask.name, ask.ranges(0, count - 1))
-        # A constraint that only tightens shortens the range for those after it, which may need the costlier
+        # A constraint that only tightens shortens the range for later constraints, which may need the slower
         # search.
         if way in {Trend.UP, Trend.STILL}:
             count = bisect(partial(ask.holds, constraint), count)
@@ -207,9 +206,9 @@ def last_index(ask: Search) -> tuple[int | None, str]:
 
 
 def largest_value(problem: Problem, name: str, fixed: Mapping[str, int]) -> tuple[int | None, int, str]:
-    """(largest value of *name* or None, the next candidate, how it is known).
+    """Return the largest value of *name* (or None), the next candidate, and the method of proof.
 
-    Raises `UsageError` for an unknown name or when *fixed* lacks a variable that a constraint needs.
+    Raises `UsageError` for an unknown name, or if *fixed* lacks a variable of a constraint.
     """
     ask = search(problem, name, fixed)
     index, proof = last_index(ask)
@@ -221,8 +220,8 @@ def largest_value(problem: Problem, name: str, fixed: Mapping[str, int]) -> tupl
 # -- the frontier: for every x the largest y -------------------------------------------------------
 
 MOST_POINTS = 2_000_000
-"""Points of a frontier, and of a table of values, beyond which a question is refused."""
-_MOST_SEARCHED = 20_000  # of these points, where each takes a search of its own
+"""Limit of the points of a frontier and of a table of values; larger queries are refused."""
+_MOST_SEARCHED = 20_000  # limit of points that each need a search
 _EXACT = 2**62
 
 Ints = npt.NDArray[np.int64]
@@ -230,10 +229,10 @@ Ints = npt.NDArray[np.int64]
 
 @frozen(eq=False)
 class Frontier:
-    """For each of *xs* the largest legal *y* in *ys*; -1 where no y fits.
+    """For each of *xs*, the largest legal *y* in *ys*; -1 if no y fits.
 
-    *binding* holds, per point, the index in *constraints* of what breaks one step further, or -1
-    where only the variable's own range ends.
+    *binding* has, for each point, the index of the constraint that breaks one step further, or -1 if only the
+    variable's own range ends.
     """
 
     x: str
@@ -249,12 +248,12 @@ class Frontier:
         return len(self.xs)
 
     def binding_at(self, index: int) -> str:
-        """Return the name of what binds at a point, or "" for the variable's own range."""
+        """Return the name of the binding constraint at a point, or "" for the variable's own range."""
         number = int(self.binding[index])
         return self.constraints[number] if number >= 0 else ""
 
     def corners(self) -> tuple[int, ...]:
-        """Return the indices of the points at which another constraint begins to bind; the first point is one."""
+        """Return the indices of the points at which the binding constraint changes; the first point is included."""
         changed = np.flatnonzero(np.diff(self.binding)) + 1
         return (0, *changed.tolist()) if len(self) else ()
 
@@ -266,7 +265,7 @@ class Frontier:
         return "\n".join([f"{self.x},{self.y},binding", *lines]) + "\n"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the columns of the frontier."""
+        """Return the frontier as plain data."""
         return {
             "x": self.x,
             "y": self.y,
@@ -279,22 +278,22 @@ class Frontier:
 
 @frozen
 class _Grid:
-    """The question for all x at once, with both sides of every constraint as vector code."""
+    """The query for all x at once, with both sides of every constraint as vector code."""
 
     code: Compiled
     env: Mapping[str, Any]
     y: str
     first: int
     step: int
-    tighter: frozenset[int]  # the constraints, by number, that only tighten as y grows
+    tighter: frozenset[int]  # indices of the constraints that only tighten as y grows
 
     def rooms(self, index: Ints) -> list[Any]:
-        """``left - right`` of every constraint at the y with number *index*."""
+        """Return ``left - right`` of every constraint at the y candidates *index*."""
         values = self.code({**self.env, self.y: self.first + index * self.step})
         return [a - b for a, b in zip(values[::2], values[1::2], strict=True)]
 
     def holds(self, index: Ints, *, tighter: bool) -> npt.NDArray[np.bool_]:
-        """Find where all constraints hold that tighten as y grows, or all that loosen."""
+        """Return where all constraints hold that tighten as y grows (*tighter*), or all that loosen."""
         result = np.ones(len(index), dtype=np.bool_)
         for number, room in enumerate(self.rooms(index)):
             if (number in self.tighter) is tighter:
@@ -308,20 +307,21 @@ def only_tightens(problem: Problem, name: str, ranges: Mapping[str, Interval]) -
 
 
 def tightens(problem: Problem, y: str, ranges: Mapping[str, Interval]) -> bool:
-    """Return whether every constraint only tightens as *y* grows, and int64 is wide enough for all of it."""
+    """Return whether every constraint only tightens as *y* grows, and int64 is wide enough for all values."""
     return only_tightens(problem, y, ranges) and _is_exact(problem, ranges)
 
 
 def _is_exact(problem: Problem, ranges: Mapping[str, Interval]) -> bool:
-    """Return whether int64 is wide enough for every step of every formula."""
+    """Return whether int64 is wide enough for all intermediate values of all formulas."""
     sizes = (interval(e, ranges) for c in problem.constraints for e in walk(c.left - c.right))
     return all(max(-s.low, s.high) < _EXACT for s in sizes)
 
 
 def _bisect(grid: _Grid, points: int, count: int) -> Ints:
-    """Return, for every x, the number of leading y candidates up to the last that fits; 0: none does.
+    """Return, for each x, the number of y candidates up to the last one that fits; 0 if none does.
 
-    What only tightens is bisected; what only loosens holds at the last of these, if anywhere.
+    Constraints that only tighten are bisected; constraints that only loosen hold at the last of these
+    candidates, if at any.
     """
     reach = 1
     while reach < count and bool(grid.holds(np.full(points, reach - 1, np.int64), tighter=True).any()):
@@ -356,7 +356,7 @@ def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
 
 
 def box(problem: Problem, x: str, xs: Ints, y: str, fixed: Mapping[str, int]) -> dict[str, Interval]:
-    """Return the ranges of everything: *xs*, all of *y*, and points for the rest."""
+    """Return the ranges of all symbols: *xs*, the whole range of *y*, and single values for the rest."""
     ask = search(problem, y, {**fixed, x: problem.variable(x).low})
     ranges = ask.ranges(0, max(ask.count - 1, 0))
     if len(xs):
@@ -365,9 +365,9 @@ def box(problem: Problem, x: str, xs: Ints, y: str, fixed: Mapping[str, int]) ->
 
 
 def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontier:
-    """Return the frontier of *problem* over *x* and *y*, everything else in *fixed*.
+    """Return the frontier of *problem* over *x* and *y*, with all other variables in *fixed*.
 
-    Raises `UsageError` when *x* and *y* are the same or unknown, or *x* has too many values.
+    Raises `UsageError` if *x* and *y* are the same or unknown, or if *x* has too many values.
     """
     problem.variable(x)
     if x == y:
@@ -389,7 +389,7 @@ def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontie
 
 
 def _binding(grid: _Grid, ys: Ints) -> Ints:
-    """Return which constraint breaks most, one step beyond *ys*; -1: none."""
+    """Return the index of the most violated constraint one step beyond *ys*; -1 if none is violated."""
     if not len(ys):
         return np.zeros(0, np.int64)
     beyond = np.where(ys < 0, 0, (ys - grid.first) // grid.step + 1)
@@ -398,15 +398,15 @@ def _binding(grid: _Grid, ys: Ints) -> Ints:
     return np.where(rooms.max(axis=0) > 0, worst, -1)
 
 
-# -- how far one variable reaches when another may take any legal value: exact, whatever the constraints do
+# -- the exact reach of one variable while another may take any legal value, for any constraints ----------
 
-_MOST_BOXES = 20_000  # looked at before the question is given back
+_MOST_BOXES = 20_000  # boxes examined before the query is refused
 
 
 def ways(
     problem: Problem, name: str, ranges: Mapping[str, Interval]
 ) -> tuple[tuple[Constraint, ...], tuple[Constraint, ...]] | None:
-    """Return the constraints that only tighten as *name* grows, and those that only loosen; None: one may do both."""
+    """Return the constraints that only tighten as *name* grows, and those that only loosen; None if one may do both."""
     tighter: list[Constraint] = []
     looser: list[Constraint] = []
     for constraint in problem.constraints:
@@ -418,9 +418,9 @@ def ways(
 
 
 def span(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> tuple[int, int, int]:
-    """Return (first, step, count) of the values of *x* up to the largest with which *y* has a legal value.
+    """Return (first, step, count) of the values of *x*, up to the largest for which *y* has a legal value.
 
-    Raises `UsageError` where that cannot be settled.
+    Raises `UsageError` if that cannot be decided.
     """
     across = search(problem, x, {**fixed, y: problem.variable(y).low})
     along = search(problem, y, {**fixed, x: problem.variable(x).low})
@@ -437,7 +437,7 @@ def span(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> tuple[in
 
 
 def _below(across: Search, along: Search, whole: "_Box", ranges: Mapping[str, Interval]) -> "_Box":
-    """Cut *whole* off after the last x that the constraints that tighten with x allow; the answer lies in the rest."""
+    """Cut *whole* after the last x allowed by the constraints that tighten with x; the answer lies in the rest."""
     split = ways(across.problem, across.name, ranges)
     if split is None:
         return whole
@@ -451,7 +451,7 @@ def _below(across: Search, along: Search, whole: "_Box", ranges: Mapping[str, In
 
 @frozen
 class _Box:
-    """Candidates of both variables, by number, both ends included."""
+    """Candidates of both variables by index, both ends included."""
 
     left: int
     right: int
@@ -459,13 +459,13 @@ class _Box:
     high: int
 
     def ranges(self, across: Search, along: Search) -> dict[str, Interval]:
-        """Return the ranges for interval arithmetic."""
+        """Return the ranges of the box for interval arithmetic."""
         points = {k: Interval(v, v) for k, v in across.env.items()}
         points[across.name] = Interval(across.value(self.left), across.value(self.right))
         return points | {along.name: Interval(along.value(self.low), along.value(self.high))}
 
     def halves(self) -> Iterator["_Box"]:
-        """Yield the box cut in two, across the side with the larger ratio of its ends: sizes are products."""
+        """Yield the two halves of the box, cut across the side with the larger ratio of its ends, as sizes are products."""
         across = (self.right + 1) * (self.low + 1) >= (self.high + 1) * (self.left + 1)
         if self.low == self.high or (across and self.left < self.right):
             middle = (self.left + self.right) // 2
@@ -478,9 +478,9 @@ class _Box:
 
 
 def _last_with_any(across: Search, along: Search, whole: _Box) -> int | None:
-    """Return the number of the last candidate of *across* at which a candidate of *along* fits; None: there is none.
+    """Return the index of the last candidate of *across* for which a candidate of *along* fits, or None.
 
-    Boxes come in the order of their right ends, so the first that holds throughout has the answer.
+    Boxes are processed by their right ends, so the first box that fits completely has the answer.
     """
     order = count()
     boxes = [(-whole.right, next(order), whole)]
@@ -505,7 +505,7 @@ def _last_with_any(across: Search, along: Search, whole: _Box) -> int | None:
 
 
 def _certain_in_box(problem: Problem, ranges: Mapping[str, Interval]) -> bool | None:
-    """Return True where everything in a box fits, False where nothing does, None where that is unknown."""
+    """Return True if everything in a box fits, False if nothing does, None if unknown."""
     sizes = [interval(c.left - c.right, ranges) for c in problem.constraints]
     if any(size.low > 0 for size in sizes):
         return False
@@ -513,7 +513,7 @@ def _certain_in_box(problem: Problem, ranges: Mapping[str, Interval]) -> bool | 
 
 
 def _fits(across: Search, along: Search, box: _Box) -> bool:
-    """Return whether one of the box's candidates of *along* fits with the box's one of *across*."""
+    """Return whether some candidate of *along* in the box fits with the box's single candidate of *across*."""
     env = {**along.env, across.name: across.value(box.left)}
     part = evolve(along, env=env, first=along.value(box.low), count=box.high - box.low + 1)
     return last_index(part)[0] is not None

@@ -1,7 +1,7 @@
-"""Plans as pictures: memory maps and frontiers as SVG text, for files.
+"""Plans as pictures: memory maps and frontiers as SVG text.
 
-Colours follow the page that embeds the picture where they can (``currentColor``), so that one
-picture does for light and dark pages.
+Where possible, colours follow the embedding page (``currentColor``), so that one picture serves light and
+dark pages.
 """
 
 import math
@@ -21,11 +21,11 @@ from mlusim.plan.solver import Frontier
 WIDTH = 900
 _LEFT, _RIGHT = 16, 16
 _INNER = WIDTH - _LEFT - _RIGHT
-_LANE, _GAUGE = 34, 10  # pixels of the height of a map's lane, and of the bar below it
+_LANE, _GAUGE = 34, 10  # heights in pixels of a map's lane and of the bar below it
 _STACK = "#b279a2"
 _FILLS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
 _KEY, _MOST_KEYS = 15, 12  # pixels of a row below a map that names what is small, and how many are named
-_CHARACTER = 6.6  # pixels of one character at the font size of the labels
+_CHARACTER = 6.6  # width in pixels of a character at the font size of the labels
 
 
 def _text(x: float, y: float, words: str, extra: str = "") -> str:
@@ -45,13 +45,13 @@ def _document(height: float, parts: Sequence[str], title: str) -> str:
 
 
 def memories_svg(layouts: Sequence[Layout], title: str = "", told: Sequence[str] = ()) -> str:
-    """Return the maps of several memories on one board below each other, each true to its own scale.
+    """Return the maps of several memories on one board below each other, each with its own scale.
 
-    Above them is the *title*, or else the kernel and the board, and what is *told*, folded to the width of the picture; where
-    the memories are those of several kernels, each map has the name of its kernel.
+    Above them are the *title* (default: kernel and board) and the lines *told*, folded to the width of the
+    picture. If the memories belong to several kernels, each map has the name of its kernel.
     """
     title = title or (f"{layouts[0].plan} on {layouts[0].board}" if layouts else "no on-chip memory")
-    # The title is larger than the labels, by which a line is folded.
+    # The title's font is larger than that of the labels, whose width is used for folding.
     head, *more = wrap(title, int(_INNER / _CHARACTER * 11 / 13))
     parts = [_text(_LEFT, 20, head, 'font-size="13" font-weight="bold"')]
     y = 34.0
@@ -67,9 +67,9 @@ def memories_svg(layouts: Sequence[Layout], title: str = "", told: Sequence[str]
 
 
 def _maps(layout: Layout, y: float, word: str = "", *, named: bool = True) -> tuple[list[str], float]:
-    """Return the maps of the stages of *layout*, drawn downwards from *y*, and the y at which they end; *word* precedes each name.
+    """Return the maps of the stages of *layout*, drawn downwards from *y*, and the y where they end; *word* precedes each stage name.
 
-    With *named* what is too small for its name has it below the map.
+    With *named*, regions too small for their names are named below the map.
     """
     at, parts = ruler(layout, _INNER, 3), []
     names, small = _names(layout), legend(layout) if named else []
@@ -82,14 +82,14 @@ def _maps(layout: Layout, y: float, word: str = "", *, named: bool = True) -> tu
 
 # -- several boards beside each other ---------------------------------------------------------------
 
-ACROSS, _GAP = 2, 24  # columns in a row, of which each has room for a sentence, and pixels between them
+ACROSS, _GAP = 2, 24  # columns per row, each wide enough for a sentence, and the gap between them in pixels
 _COLUMN = (_INNER - (ACROSS - 1) * _GAP) // ACROSS
 _SPACES = ("NRAM", "WRAM", "SRAM")
 
 
 @frozen
 class BoardColumn:
-    """The part of one board in a picture of several: a *head*, what is *told* below it, and the memories."""
+    """The part of a picture for one of several boards: a *head*, the lines *told* below it, and the memories."""
 
     head: str
     layouts: Sequence[Layout]
@@ -97,21 +97,21 @@ class BoardColumn:
 
     @property
     def kernel(self) -> str:
-        """The kernel, or the plan, to whose row it belongs; empty where the board has no memories to show."""
+        """The kernel or plan of the column, which determines its row; "" if the board has no memories to show."""
         return self.layouts[0].plan if self.layouts else ""
 
 
 def plan_column(layout: Layout) -> BoardColumn:
-    """Return what a picture of several boards has of a plan on one."""
+    """Return the column for a plan on one board."""
     head = f"{layout.plan} on {layout.board}" + (f", {layout.dtype}" if layout.dtype else "")
     values = ", ".join(f"{name}={value}" for name, value in layout.values.items())
     return BoardColumn(head, (layout,), [values, _told(layout)])
 
 
 def boards_svg(columns: Sequence[BoardColumn], title: str, note: str = "") -> str:
-    """Return one picture of the memories on several boards, the boards beside each other and each memory on one scale for all.
+    """Return one picture of the memories on several boards side by side, with a common scale for each memory.
 
-    Each kernel begins a row of its own; the *note* is below all.
+    Each kernel starts a new row; the *note* is at the bottom.
     """
     marks: dict[str, int] = {}
     sizes: dict[str, int] = {}
@@ -138,7 +138,7 @@ def boards_svg(columns: Sequence[BoardColumn], title: str, note: str = "") -> st
 
 
 def _rows(columns: Sequence[BoardColumn]) -> list[list[BoardColumn]]:
-    """Return the *columns* in rows, of which each has one kernel."""
+    """Return the *columns* in rows, with one kernel per row."""
     rows: list[list[BoardColumn]] = []
     for column in columns:
         before = rows[-1] if rows else []
@@ -152,21 +152,21 @@ def _rows(columns: Sequence[BoardColumn]) -> list[list[BoardColumn]]:
 
 def _space(layout: Layout) -> str:
     name = layout.stages[0].name
-    return name if name in _SPACES else _SPACES[0]  # a plan has stages of NRAM
+    return name if name in _SPACES else _SPACES[0]  # the stages of a plan are in NRAM
 
 
 def _last_mark(layout: Layout) -> int:
-    """Return the byte at which the map of *layout* ends."""
+    """Return the offset at which the map of *layout* ends."""
     return max((region.end for stage in layout.stages for region in stage.regions), default=0)
 
 
 def _column(
     column: BoardColumn, marks: Mapping[str, int], sizes: Mapping[str, int], names: Sequence[str]
 ) -> tuple[list[str], float]:
-    """Return the drawing of one board, at the left edge and from 0 down, and the height at which it ends.
+    """Return the drawing of one board, at the left edge from 0 downwards, and its height.
 
-    For each memory, *marks* has the byte at which the widest map ends, and *sizes* the bytes that the longest bar below a
-    map stands for.
+    For each memory, *marks* has the end (bytes) of the widest map, and *sizes* the bytes of the longest bar
+    below a map.
     """
     most = int(_COLUMN / _CHARACTER)
     parts = [_text(_LEFT, 14, column.head, 'font-size="13" font-weight="bold"')]
@@ -188,9 +188,9 @@ def _column(
 
 
 def _keys(small: Sequence["Named"], y: float, across: int = 2, most: int = 1000) -> tuple[list[str], float]:
-    """Return the legend, from *y* down, of regions that are too *small* for their names, and the height at which it ends.
+    """Return the legend of regions too *small* for their names, from *y* downwards, and the y where it ends.
 
-    Each row has *across* entries, each of at most *most* characters.
+    Each row has *across* entries of at most *most* characters.
     """
     shown = small if len(small) <= _MOST_KEYS else small[: _MOST_KEYS - 1]
     words = [region.words for region in shown] + [f"and {len(small) - len(shown)} more"] * (
@@ -219,7 +219,8 @@ def _names(layout: Layout) -> list[str]:
 def layout_svg(layout: Layout, *, named: bool = True) -> str:
     """Return the memory map of every stage, true to scale, with the capacity marked.
 
-    With *named* what is too small for its name has it below the map; a page has that beside the picture (`legend`).
+    With *named*, regions too small for their names are named below the map; a page shows them beside the
+    picture (`legend`).
     """
     values = ", ".join(f"{k}={v}" for k, v in layout.values.items())
     title = f"{layout.plan} on {layout.board}: {values}"
@@ -278,7 +279,7 @@ def _rectangle(segment: BarSegment, y: float, fill: str) -> str:
 
 
 def _room(segment: BarSegment) -> int:
-    """Return the characters that the picture has room for in *segment*."""
+    """Return the number of characters that fit into *segment*."""
     return int((segment.width - 4) / _CHARACTER)
 
 
@@ -295,7 +296,7 @@ def _fill(segment: BarSegment, names: Sequence[str]) -> str:
 
 @frozen
 class Named:
-    """A region that is too small for its name in the picture: its colour, its stage, and what it is."""
+    """A region too small for its name in the picture: its colour, its stage, and its description."""
 
     color: str
     stage: str
@@ -304,7 +305,7 @@ class Named:
 
 
 def legend(layout: Layout) -> list[Named]:
-    """Return the regions whose names the picture has no room for, or cuts, in the order of the picture."""
+    """Return the regions whose names do not fit in the picture, in the order of the picture."""
     return _named(layout, ruler(layout, _INNER, 3), _names(layout))
 
 
@@ -319,10 +320,10 @@ def _named(layout: Layout, at: Mapping[int, int], names: Sequence[str]) -> list[
 
 
 def _gauge(used: int, layout: Layout, y: float, across: int) -> list[str]:
-    """Return the bar below a map, so many pixels *across*: the whole memory, what is used of it, the limit, and what the stack keeps."""
+    """Return the bar below a map, *across* pixels wide: the whole memory, the used part, the limit, and the stack's share."""
     limit, end = _limits(layout)
     scale = across / max(end, used, 1)
-    # A hairline of a few bytes would not be seen.
+    # A bar of a few bytes would be invisible.
     inside = max(min(used, limit) * scale, 2 if used else 0)
     parts = [
         _box(_LEFT, y, across, 'fill="currentColor" fill-opacity="0.15"'),
@@ -351,7 +352,7 @@ def _box(x: float, y: float, width: float, look: str) -> str:
 
 
 def _limits(layout: Layout) -> tuple[int, int]:
-    """Return up to which byte a kernel may declare so that the compiler keeps its stack, and where the memory ends."""
+    """Return the limit (bytes) for declarations that leaves the compiler its stack, and the size of the memory."""
     arch, space = find_board(layout.board).arch, _space(layout)
     return arch.limits(compiled=False)[space], arch.limits(compiled=True)[space]
 
@@ -367,14 +368,14 @@ _AXIS = 56
 
 
 def frontier_svg(frontier: Frontier, title: str) -> str:
-    """Return the frontier on logarithmic axes (of value + 1), coloured by what binds."""
+    """Return the frontier on logarithmic axes (of value + 1), coloured by the binding constraint."""
     points = [(x, y, b) for x, y, b in _selected(frontier) if y >= 0]
     xs, ys = _ticks([x for x, _, _ in points]), _ticks([y for _, y, _ in points])
     last_x, last_y = (max([1, *(point[n] for point in points)]) for n in (0, 1))
     right, top = WIDTH - 44, 46
     px = _axis(xs[0], last_x, _AXIS, right)
     py = _axis(ys[0], last_y, _PLOT_HEIGHT - 44, top)
-    # The ends of the axes, where the powers of ten before them leave room.
+    # Also label the ends of the axes, if the powers of ten leave space.
     room = (len(str(last_x)) + len(str(xs[-1]))) / 2 * _CHARACTER + 6
     xs += [last_x] if px(last_x) - px(xs[-1]) >= room else []
     ys += [last_y] if py(ys[-1]) - py(last_y) >= 12 else []
@@ -413,7 +414,7 @@ def _line(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def _selected(frontier: Frontier) -> list[tuple[int, int, int]]:
-    """Return at most some hundred points: all where they are few, evenly on the logarithmic axis else."""
+    """Return at most some hundred points: all if there are few, else evenly spaced on the logarithmic axis."""
     last = len(frontier) - 1
     few = range(min(len(frontier), 64))
     steps = {round(math.expm1(math.log1p(max(last, 0)) * k / 400)) for k in range(401)} if last > 0 else set()
