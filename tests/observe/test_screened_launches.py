@@ -39,7 +39,7 @@ def kernel(tmp_path_factory):
 
 def test_random_programs_are_told_as_in_python(kernel):
     found = []
-    for seed in (*range(49), 9025):
+    for seed in (*range(48), 2032, 9025):
         if seed % 2:
             screening.late_readers.clear()
         found.append(compared(kernel, seed))

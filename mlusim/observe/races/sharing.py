@@ -139,12 +139,12 @@ class Sharing:
             self.values[int(run.accesses[run.valued[n], TIME])] = run.values[n]
 
     def judge(self, *, last: bool = False) -> None:
-        """Report the conflicts, and unless they are the *last* keep only accesses that may conflict with later ones."""
+        """Report the conflicts, and keep only accesses that may conflict with later ones; none, if the run is over (*last*)."""
         conflicts = [conflict for allocation in self._tables for conflict in self._conflicts_of(allocation)]
         if conflicts:
             self._told(conflicts)
         if last:
-            return
+            self._tables, self._judged = {}, {}
         for allocation, table in self.tables().items():
             if len(table) == self._judged.get(allocation, 0):
                 continue
