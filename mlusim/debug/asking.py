@@ -8,7 +8,7 @@ from attrs import fields_dict
 
 from mlusim.debug.look.causes import FAR, MANY, NO_FRAME, CauseSearch
 from mlusim.debug.look.describe import value_text
-from mlusim.debug.look.evaluate import c_scope, evaluate, parse, reasons
+from mlusim.debug.look.evaluate import c_scope, parse, reasons
 from mlusim.debug.look.origins import DEPTH, NODES, Byte, Origin
 from mlusim.debug.look.places import owner_in
 from mlusim.debug.source.pieces import LOCAL, POINTEE, Read, spelled
@@ -72,7 +72,7 @@ def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
 def _with_value(session: "DebugSession", text: str) -> str:
     """Return ``text = value`` for an expression, or the text alone if it is only a place."""
     try:
-        value = evaluate(parse(text), session.frame(), session.core(), session.names())
+        value = session.ask(text).value
     except UsageError:
         return text
     return text if isinstance(value, Ptr | np.ndarray) else f"{text} = {value_text(value)}"

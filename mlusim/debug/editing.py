@@ -14,7 +14,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import as_elements
 from mlusim.counted import plural
-from mlusim.debug.look.evaluate import Expression, c_scope, evaluate, parse, reasons, typed
+from mlusim.debug.look.evaluate import Expression, ask, c_scope, parse, reasons
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, names_of, resolve
 from mlusim.debug.run.tracer import Tracer
@@ -51,9 +51,8 @@ def assigned(
         tree = parse_c(target, lambda name: scope.record(name) is not None)
     except NoExpression:
         return None
-    value = typed(expression, frame, core, extra)
-    if value is None:
-        value = scope.of_python(evaluate(expression, frame, core, extra))
+    answer = ask(expression, frame, core, extra)
+    value = answer.typed or scope.of_python(answer.value)
     try:
         with reasons(core):
             return scope.assignment(tree, value, bind)
@@ -85,7 +84,7 @@ def assign(session: "DebugSession", target: str, text: str) -> str:
             with reasons(own, stores=True):  # the machine changes only in these bytes
                 typed.make()
             return
-        value = evaluate(code, frame, own, names)
+        value = ask(code, frame, own, names).value
         if target.isidentifier():
             _bind(frame, target, value)
         else:

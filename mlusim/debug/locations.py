@@ -15,7 +15,7 @@ from attrs import evolve
 from mlusim.arch.board import Pipe
 from mlusim.debug.look.clock import clock_of
 from mlusim.debug.look.describe import value_text
-from mlusim.debug.look.evaluate import condition, evaluate, names_of_code, parse, unknown_names
+from mlusim.debug.look.evaluate import ask, condition, names_of_code, parse, unknown_names
 from mlusim.debug.look.paused_run import no_such_task
 from mlusim.debug.look.places import ahead, resolve
 from mlusim.debug.run.moments import HEARD
@@ -142,7 +142,7 @@ def _reader(text: str) -> Callable[[Core, FrameType], str | None]:
 
     def read(core: Core, frame: FrameType) -> str | None:
         try:
-            value = evaluate(code, frame, core, beyond=True)
+            value = ask(code, frame, core, beyond=True).value
             return None if isinstance(value, np.ndarray | Collection) else value_text(value)
         except UsageError:
             return None

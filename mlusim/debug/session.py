@@ -6,12 +6,13 @@ Going back is therefore the same as going forward, and costs no more than runnin
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import counted
+from mlusim.debug.look.evaluate import Answer, Expression, ask, parse
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import names_of, resolve
 from mlusim.debug.run.ahead import finds_nothing, first_stop, reaching
@@ -242,6 +243,11 @@ class DebugSession:
     def names(self) -> dict[str, Any]:
         """Return the pointers that an expression may name here in addition to the variables of the frame in focus."""
         return names_of(self.look(), self.core())
+
+    def ask(self, expression: Expression | str, names: Mapping[str, Any] | None = None) -> Answer:
+        """Return the value of an expression in the frame in focus, where it may also name *names* (None: the pointers of `names`)."""
+        parsed = parse(expression) if isinstance(expression, str) else expression
+        return ask(parsed, self.frame(), self.core(), self.names() if names is None else names)
 
     def resolve(self, text: str) -> ByteSpan:
         """Return the bytes of *text* in the frame in focus; raises `UsageError` if it is not a place in memory."""

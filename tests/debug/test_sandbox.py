@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mlusim.bang import float32
-from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.evaluate import ask, parse
 from mlusim.errors import UsageError
 
 REFUSED = [
@@ -87,7 +87,7 @@ def test_nothing_reaches_the_system(frame, text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(UsageError) as caught:
-        evaluate(parse(text), frame, None)
+        ask(parse(text), frame, None).value  # noqa: B018 - what it evaluates is refused
     assert "\n" not in str(caught.value)
     assert [] == list(tmp_path.iterdir())
 
@@ -95,4 +95,4 @@ def test_nothing_reaches_the_system(frame, text, tmp_path, monkeypatch):
 @pytest.mark.parametrize("text", COMPUTED)
 def test_whatever_computes_is_there(frame, text):
     """Builtins, NumPy, mathematics, and the program's own names."""
-    assert COMPUTED[text] == evaluate(parse(text), frame, None)
+    assert COMPUTED[text] == ask(parse(text), frame, None).value

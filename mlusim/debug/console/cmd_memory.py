@@ -10,9 +10,9 @@ import numpy as np
 from mlusim.counted import plural
 from mlusim.debug import editing
 from mlusim.debug.console.command import MEMORY, Command, CommandContext, declared_as
-from mlusim.debug.look.c_shown import FORM_LETTERS, bits_of, elements_from, in_form, shown_of
+from mlusim.debug.look.c_shown import FORM_LETTERS, bits_of, displayed, elements_from, in_form
 from mlusim.debug.look.describe import Parted, elements, pointer_text, value_text
-from mlusim.debug.look.evaluate import BeyondMemory, c_scope, evaluate, parse, typed, unknown_names
+from mlusim.debug.look.evaluate import BeyondMemory, c_scope, parse, unknown_names
 from mlusim.debug.look.places import locate
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
 from mlusim.debug.source.frames import place_of
@@ -76,10 +76,9 @@ def value_in_form(session: "DebugSession", words: str, letter: str = "") -> str:
     if several is not None and (count := _count(session, several["count"])) is not None:
         return _array(session, several["place"].strip(), count, letter)
     expression, bits = parse_or_assign(words), 0
-    where = session.frame(), session.core(), _known(session)
     try:
-        value = shown_of(expression, *where, whole=bool(letter))
-        bits = bits_of(expression, *where) if letter else 0
+        answer = session.ask(expression, _known(session))
+        value, bits = displayed(answer, whole=bool(letter)), bits_of(answer.type)
     except BeyondMemory:
         raise  # the bytes there belong to another variable: `x` shows them
     except UsageError:
@@ -117,7 +116,7 @@ def parse_or_assign(words: str) -> "Expression":
 def _count(session: "DebugSession", text: str) -> int | None:
     """Return the element count of ``place@text``; None if *text* is not an integer, as in a matrix product in Python."""
     try:
-        value = evaluate(parse(text), session.frame(), session.core(), _known(session))
+        value = session.ask(text, _known(session)).value
     except UsageError:
         return None
     return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
@@ -125,7 +124,7 @@ def _count(session: "DebugSession", text: str) -> int | None:
 
 def _array(session: "DebugSession", place: str, count: int, letter: str = "") -> str:
     """Return the text of *count* elements from *place* on, for ``place@count``."""
-    of_c = elements_from(parse(place), count, session.frame(), session.core(), _known(session))
+    of_c = elements_from(session.ask(place, _known(session)), count, place)
     if of_c is not None:
         return of_c.text(session.look(), letter)
     span = session.resolve(place)
@@ -346,8 +345,7 @@ def whatis(console: CommandContext, words: str) -> str:
     of_c = _type_of(session, words)
     if of_c is not None and not isinstance(of_c, t.Void):
         return f"{words}: {of_c}"
-    value = evaluate(parse(words), session.frame(), session.core(), session.names())
-    return f"{words}: {variable(words, value).type}"
+    return f"{words}: {variable(words, session.ask(words).value).type}"
 
 
 def ptype(console: CommandContext, words: str) -> str:
@@ -363,7 +361,7 @@ def ptype(console: CommandContext, words: str) -> str:
 
 def _type_of(session: "DebugSession", words: str) -> "t.Type | str | None":
     """Return the C type that *words* name, or that they have as an expression; for a function its declaration; None in a Python kernel."""
-    scope = c_scope(session.frame(), names := session.names())
+    scope = c_scope(session.frame(), session.names())
     if scope is None:
         return None
     # A variable hides a type with the same name, as in C.
@@ -376,9 +374,7 @@ def _type_of(session: "DebugSession", words: str) -> "t.Type | str | None":
                 raise UsageError(str(refused)) from None
         if functions := scope.functions(words.removeprefix("&").strip()):
             return "\n".join(dict.fromkeys(function_type(f) for f in functions))
-    typed_value = typed(parse(words), session.frame(), session.core(), names)
-    # No C scope: the frame is that of a Python kernel, whose values have Python types.
-    return None if typed_value is None else typed_value.type
+    return session.ask(words).type
 
 
 def _defined(kind: t.Type, enumerations: "Mapping[str, Mapping[str, int]]") -> str:

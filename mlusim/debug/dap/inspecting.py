@@ -28,10 +28,9 @@ from mlusim.debug.dap.state import (
     thread_name,
     thread_number,
 )
-from mlusim.debug.look.c_shown import shown_of
+from mlusim.debug.look.c_shown import displayed
 from mlusim.debug.look.clock import PredictedTimes, clock_of
 from mlusim.debug.look.describe import op_text
-from mlusim.debug.look.evaluate import parse
 from mlusim.debug.look.origins import DEPTH, Origin
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate
@@ -203,8 +202,7 @@ def _commanded(state: State, text: str) -> str:
 
 def _evaluated(state: State, text: str) -> values.Variable:
     session = state.session
-    value = shown_of(parse(text), session.frame(), session.core(), session.names())
-    return values.variable(text, value, session.look())
+    return values.variable(text, displayed(session.ask(text)), session.look())
 
 
 def _frame(state: State, arguments: Arguments) -> FrameAt:

@@ -23,7 +23,7 @@ from mlusim.debug.dap.state import (
 )
 from mlusim.debug.locations import break_at, watch_at, watched_as
 from mlusim.debug.look.describe import value_text
-from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.evaluate import ask, parse
 from mlusim.debug.source.functions import code_lines, find_line, line_within
 from mlusim.debug.stop.stops import Breakpoint, LineLocation, Position
 from mlusim.errors import MlusimError, UsageError, one_line
@@ -215,7 +215,7 @@ def _log(state: State, text: str | None) -> "Callable[[Core | None, FrameType | 
     def log(core: "Core | None", frame: FrameType | None) -> None:
         def value(match: re.Match[str]) -> str:
             try:
-                return value_text(evaluate(codes[match[1]], frame, core))
+                return value_text(ask(codes[match[1]], frame, core).value)
             except MlusimError as error:
                 return f"<{error}>"
 

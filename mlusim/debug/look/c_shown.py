@@ -9,7 +9,7 @@ from attrs import frozen
 
 from mlusim.counted import plural
 from mlusim.debug.look.describe import WIDE, Parted, address_text, elements, pointer_text
-from mlusim.debug.look.evaluate import Expression, c_scope, evaluate, typed
+from mlusim.debug.look.evaluate import Answer, c_scope
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.frames import variables_of
 from mlusim.errors import UsageError
@@ -22,7 +22,6 @@ from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.c_scope import FrameNames
-    from mlusim.machine.core import Core
 
 
 # The forms of numbers, as in ``print/x``.
@@ -109,57 +108,31 @@ class CValue(Parted):
         return _braces(self, paused, letter)
 
 
-def shown_of(
-    expression: Expression,
-    frame: FrameType | None,
-    core: "Core | None",
-    extra: Mapping[str, Any] | None = None,
-    *,
-    whole: bool = False,
-) -> Any:
-    """Return the value of an expression for display; with *whole* always all elements of an array; raises `UsageError` as `evaluate` does."""
-    typed_value = typed(expression, frame, core, extra)
-    scope = None if typed_value is None else c_scope(frame, extra)
-    if typed_value is None or scope is None:
-        return evaluate(expression, frame, core, extra)
-    return seen(typed_value.value, typed_value.type, scope.module.enumerations, whole=whole)
+def displayed(answer: Answer, *, whole: bool = False) -> Any:
+    """Return the value of *answer* for display; with *whole* always all elements of an array; raises `UsageError` as its value does."""
+    if answer.typed is None or answer.scope is None:
+        return answer.value
+    return seen(answer.typed.value, answer.typed.type, answer.scope.module.enumerations, whole=whole)
 
 
-def bits_of(
-    expression: Expression, frame: FrameType | None, core: "Core | None", extra: Mapping[str, Any] | None
-) -> int:
-    """Return the width in bits of an expression's C type; 0 if it is not a number."""
-    typed_value = typed(expression, frame, core, extra)
-    return (
-        8 * typed_value.type.size
-        if typed_value is not None and isinstance(typed_value.type, t.Arithmetic)
-        else 0
-    )
+def bits_of(kind: t.Type | None) -> int:
+    """Return the width in bits of a C type; 0 if it is not that of a number."""
+    return 8 * kind.size if isinstance(kind, t.Arithmetic) else 0
 
 
-def elements_from(
-    expression: Expression,
-    count: int,
-    frame: FrameType | None,
-    core: "Core | None",
-    extra: Mapping[str, Any] | None,
-) -> CValue | None:
-    """Return *count* records, or elements outside of memory, from a place on; None for numbers in memory.
+def elements_from(answer: Answer, count: int, place: str) -> CValue | None:
+    """Return *count* records, or elements outside of memory, from *place* on, whose value is *answer*; None for numbers in memory.
 
     Raises `UsageError` if there are fewer.
     """
-    typed_value = typed(expression, frame, core, extra)
-    scope = None if typed_value is None else c_scope(frame, extra)
-    if typed_value is None or scope is None:
-        return None
-    if (made := _begun(typed_value)) is None:
+    if answer.typed is None or answer.scope is None or (made := _begun(answer.typed)) is None:
         return None
     held, kind, there = made
     if not 1 <= count <= there:
         some = f"give 1 to {there} {plural(there, 'element')}"
         has = some if there else "a value that is computed has no place"
-        raise UsageError(f"{expression.text}@{count} reaches beyond its memory; {has}")
-    return CValue(held, t.Array(kind, count), scope.module.enumerations)
+        raise UsageError(f"{place}@{count} reaches beyond its memory; {has}")
+    return CValue(held, t.Array(kind, count), answer.scope.module.enumerations)
 
 
 def _begun(found: Typed) -> tuple[Any, t.Type, int] | None:

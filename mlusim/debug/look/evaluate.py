@@ -34,6 +34,7 @@ from mlusim.memory.pointer import Ptr, View
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.c_scope import FrameNames
     from mlusim.frontend.bangc.c_values import Typed
+    from mlusim.frontend.bangc.types import Type
     from mlusim.machine.core import Core
 
 
@@ -276,39 +277,83 @@ def parse(text: str) -> Expression:
         ) from None
 
 
-def evaluate(
+@define(eq=False)
+class Answer:
+    """The answer to an expression: ``typed`` is its value in C, which *scope* gave; in Python it is None, and `value` is evaluated when it is needed.
+
+    ``foreign`` is the reason why an expression in a frame of BANG C can only be Python.
+    """
+
+    _expression: Expression
+    _frame: FrameType | None
+    _core: "Core | None"
+    _extra: Mapping[str, Any] | None
+    scope: "FrameNames | None"
+    typed: "Typed | None" = None
+    foreign: Foreign | None = None
+
+    @property
+    def value(self) -> Any:
+        """The value.  Raises `UsageError` with the reason if the expression raises an exception in Python."""
+        if self.typed is not None:
+            return self.typed.shown
+        expression, frame = self._expression, self._frame
+        if expression.code is None:
+            raise UsageError(expression.reason)
+        code = expression.code
+        known: ChainMap[str, Any] = ChainMap({}, {**(self._extra or {})}, {"np": np})
+        if frame is not None:
+            known.maps[:1] = [variables_of(frame), frame.f_globals]
+        names = {name: vetted(name, known[name]) for name in names_in(code) if name in known}
+        if self.foreign is not None and any(
+            name not in names and name not in BUILTINS for name in expression.names
+        ):
+            raise UsageError(str(self.foreign))
+        names["__builtins__"] = dict(BUILTINS)
+        with reasons(self._core):
+            return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
+
+    @property
+    def type(self) -> "Type | None":
+        """The type in C; None in Python."""
+        return None if self.typed is None else self.typed.type
+
+
+def ask(
     expression: Expression,
     frame: FrameType | None,
     core: "Core | None",
     extra: Mapping[str, Any] | None = None,
     *,
     beyond: bool = False,
-) -> Any:
+) -> Answer:
     """Return the value of *expression* in the variables of *frame*; *extra* has values of names that the frame lacks.
 
     With *beyond* a C variable that is no longer in scope has its last value.
 
     In a frame of BANG C the value has a C type; text that is not a C expression there, such as a call, is evaluated
     as Python.  Only builtins that compute are available, and nothing that accesses the system.  Raises `UsageError`
-    with the reason if the expression raises an exception.
+    with the reason if the expression has no value in C.
     """
-    typed_value = _tried(expression, frame, core, extra, beyond=beyond)
-    if typed_value is not None and not isinstance(typed_value, NoExpression):
-        return typed_value.shown
-    if expression.code is None:
-        raise UsageError(expression.reason)
-    code = expression.code
-    known: ChainMap[str, Any] = ChainMap({}, {**(extra or {})}, {"np": np})
-    if frame is not None:
-        known.maps[:1] = [variables_of(frame), frame.f_globals]
-    names = {name: vetted(name, known[name]) for name in names_in(code) if name in known}
-    if typed_value is not None and any(
-        name not in names and name not in BUILTINS for name in expression.names
-    ):
-        raise UsageError(str(typed_value))
-    names["__builtins__"] = dict(BUILTINS)
-    with reasons(core):
-        return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
+    scope = c_scope(frame, extra, beyond=beyond)
+    answer = Answer(expression, frame, core, extra, scope)
+    if scope is None:
+        return answer
+    try:
+        tree = expression.tree(scope)
+    except NoExpression as refused:
+        if expression.code is None:
+            raise UsageError(f"{expression.text!r} is not an expression of C: {refused}") from None
+        return answer
+    try:
+        with reasons(core):
+            answer.typed = scope.value_of(tree)
+    except NoExpression as refused:
+        if not isinstance(refused, Foreign) or expression.code is None:
+            kind = NoValueYet if isinstance(refused, NotInScope) else UsageError
+            raise kind(f"{expression.text!r} has no value in C: {refused}") from None
+        answer.foreign = refused
+    return answer
 
 
 def c_scope(
@@ -326,55 +371,12 @@ def c_scope(
     return names or scopes.outside(extra)
 
 
-def typed(
-    expression: Expression,
-    frame: FrameType | None,
-    core: "Core | None",
-    extra: Mapping[str, Any] | None = None,
-    *,
-    beyond: bool = False,
-) -> "Typed | None":
-    """Return the value and the C type of *expression* in a frame of BANG C; None if it is Python's."""
-    found = _tried(expression, frame, core, extra, beyond=beyond)
-    return None if isinstance(found, NoExpression) else found
-
-
-def _tried(
-    expression: Expression,
-    frame: FrameType | None,
-    core: "Core | None",
-    extra: Mapping[str, Any] | None,
-    *,
-    beyond: bool,
-) -> "Typed | NoExpression | None":
-    """Return the value of an expression in C; if it is not C but may be Python, the reason; None in a Python kernel."""
-    scope = c_scope(frame, extra, beyond=beyond)
-    if scope is None:
-        return None
-    try:
-        tree = expression.tree(scope)
-    except NoExpression as refused:
-        if expression.code is None:
-            raise UsageError(f"{expression.text!r} is not an expression of C: {refused}") from None
-        return None
-    try:
-        with reasons(core):
-            found: Typed = scope.value_of(tree)
-            return found
-    except NoExpression as refused:
-        if isinstance(refused, Foreign) and expression.code is not None:
-            return refused
-        kind = NoValueYet if isinstance(refused, NotInScope) else UsageError
-        raise kind(f"{expression.text!r} has no value in C: {refused}") from None
-
-
 def members_of(text: str, frame: FrameType | None, core: "Core | None") -> list[str]:
     """Return the members of the record *text*, or of the record that *text* points to, in a frame of BANG C; none for other values."""
     try:
-        typed_value = typed(parse(text), frame, core)
+        kind = ask(parse(text), frame, core).type
     except UsageError:
         return []
-    kind = None if typed_value is None else typed_value.type
     kind = getattr(kind, "to", kind)
     return [field.name for field in getattr(kind, "fields", ())]
 
@@ -405,7 +407,7 @@ def condition(text: str) -> Any:
 
     def test(core: "Core | None", frame: FrameType | None) -> bool | str:
         try:
-            value = evaluate(code, frame, core)
+            value = ask(code, frame, core).value
         except NoValueYet:
             return False  # as i in `i == 2`, at the head of the loop that declares it
         except UsageError as error:

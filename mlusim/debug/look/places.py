@@ -11,7 +11,7 @@ from attrs import evolve
 from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import plural
 from mlusim.debug.look.describe import value_text
-from mlusim.debug.look.evaluate import evaluate, parse, pointer_at, typed
+from mlusim.debug.look.evaluate import ask, parse, pointer_at
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.frames import cluster_name, name_of, variables_of
 from mlusim.debug.stop.stops import ByteSpan
@@ -182,7 +182,7 @@ def _based(
     if pointer is not None:
         tensor = tensor_at(pointer, paused)
         return pointer, None if tensor is None else tensor.shape
-    value = evaluate(parse(text), frame, core, names_of(paused, core))
+    value = ask(parse(text), frame, core, names_of(paused, core)).value
     return (value, None) if isinstance(value, Ptr) else (None, None)
 
 
@@ -195,7 +195,7 @@ def _elements(
         def __getitem__(self, item: object) -> Any:
             return item
 
-    index = evaluate(parse(f"_index_[{item}]"), frame, core, {"_index_": Index()})
+    index = ask(parse(f"_index_[{item}]"), frame, core, {"_index_": Index()}).value
     if isinstance(index, slice):
         first = int(index.start or 0)
         if index.stop is None or index.step not in (None, 1) or index.stop <= first:
@@ -234,10 +234,10 @@ def _by_name(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
 
 
 def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Ptr:
-    expression, names = parse(text), names_of(paused, core)
-    value = evaluate(expression, frame, core, names)
-    if not isinstance(value, Ptr) and (typed_value := typed(expression, frame, core, names)) is not None:
-        value = typed_value.place if isinstance(typed_value.place, Ptr) else value  # an element, as in *p
+    answer = ask(parse(text), frame, core, names_of(paused, core))
+    value = answer.value
+    if not isinstance(value, Ptr) and answer.typed is not None:
+        value = answer.typed.place if isinstance(answer.typed.place, Ptr) else value  # an element, as in *p
     if not isinstance(value, Ptr):
         shown = value_text(value)
         what = text if shown == text else f"{text} is {shown}, which"
