@@ -103,6 +103,7 @@ MOST_SHARED = 1 << 21  # that are kept by themselves
 WORD = 8  # bytes of a small store
 MOST_NUMBER = (1 << 32) - 1
 MOST_SITES = 192  # of a kernel, beyond which initcheck may not tell all writes apart (`observe.shadow.MOST`) and goes another way back
+KINDS = len((READS, CHANGES, WRITES))
 SCALARS = 2  # kinds of scalar accesses: loads, and stores
 WAIT = "sync_io_move_compute"
 # Rows that Python executes in a run in C and that touch no memory.
@@ -594,6 +595,8 @@ class Screen(Observer):
     only_written: Collection[Allocation] = ()
     """Memories that no task has read: the bytes from before are not kept, unless ``keep`` is called."""
     keep: Callable[[Allocation], None]
+    _seen = 0  # rows of accesses whose memories and kinds are in `_kinds`
+    _kinds: frozenset[tuple[int, int]] = frozenset()
     read_late = False  # whether it ended because a task read a memory behind a store there
 
     def __init__(
@@ -824,7 +827,7 @@ class Screen(Observer):
             raise Suspicion
         # The segments begin in an order that the run has had: what is in order with others stays so.
         self._accesses[1 : 1 + len(rows)] = rows[np.argsort(rows[:, SEGMENT], kind="stable")]
-        self._accesses[0, 0] = len(rows)
+        self._accesses[0, 0], self._seen = len(rows), 0
 
     def _happened(self, core: "NativeCore", change: Change) -> None:
         match change:
@@ -1091,12 +1094,14 @@ class Screen(Observer):
 
         Reads alone need no order, and neither do atomics.
         """
-        table = self._accesses[1 : 1 + int(self._accesses[0, 0])]
-        keys, memories, kinds = table[:, KEY], tuple(self._keys), len((READS, CHANGES, WRITES))
-        many = np.bincount(kinds * keys + table[:, KIND], minlength=kinds * len(memories)).reshape(-1, kinds)
-        met = many.astype(np.bool_)
-        for key in np.flatnonzero(met[:, WRITES] | (met[:, READS] & met[:, CHANGES])).tolist():
-            yield memories[key], table[:, :KEY] if many[key].sum() == len(table) else table[keys == key, :KEY]
+        table, memories = self._accesses[1 : 1 + int(self._accesses[0, 0])], tuple(self._keys)
+        fresh, self._seen = table[self._seen :], len(table)
+        present = np.flatnonzero(np.bincount(KINDS * fresh[:, KEY] + fresh[:, KIND])).tolist()
+        self._kinds |= {divmod(number, KINDS) for number in present}
+        keys = {key for key, _ in self._kinds}
+        for key in sorted(keys):
+            if (key, WRITES) in self._kinds or {(key, READS), (key, CHANGES)} <= self._kinds:
+                yield memories[key], (table if len(keys) == 1 else table[table[:, KEY] == key])[:, :KEY]
 
 
 def _ran(core: Core) -> TaskRan:

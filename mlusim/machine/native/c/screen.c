@@ -86,7 +86,7 @@ void partly_given_(Core *m, At p, int site) {
   if (p.a->space == GDRAM) suspect_(m, SCREEN_INIT, site);
   SCREEN_(m)->stores->guessed = 1;
 }
-int any_(const uint8_t *f, int64_t n) {
+int any_of_(const uint8_t *f, int64_t n) {
   int64_t i = 0;
   for (; i + 128 <= n; i += 128) {
     const Wide_ *p = (const Wide_ *)(f + i);
@@ -98,10 +98,27 @@ int any_(const uint8_t *f, int64_t n) {
   for (; i < n; i++) x |= f[i];
   return x != 0;
 }
+/* Whether something is said of *n* lines, at *f*, behind which other bytes may be read; let nothing be said of them. */
+static inline int said_(const uint8_t *f, int64_t n) {
+  uint64_t x = 0, w;
+  memcpy(&w, f, 8);
+  if (n <= 8) return (w & ~UINT64_C(0) >> (64 - 8 * n)) != 0;
+  if (n > 64) return any_of_(f, n);
+  for (int64_t i = 0; i + 8 < n; i += 8) { memcpy(&w, f + i, 8); x |= w; }
+  memcpy(&w, f + n - 8, 8);
+  return (x | w) != 0;
+}
+static inline void say_nothing_(uint8_t *f, int64_t n) {
+  const uint64_t w = 0x0101010101010101u * ALL_HAVE;
+  if (n < 8) { for (int64_t i = 0; i < n; i++) f[i] = ALL_HAVE; return; }
+  if (n > 64) { memset(f, ALL_HAVE, (size_t)n); return; }
+  for (int64_t i = 0; i + 8 < n; i += 8) memcpy(f + i, &w, 8);
+  memcpy(f + n - 8, &w, 8);
+}
 int any_lacks_(const uint8_t *flags, int64_t low, int64_t n) {
   if (n <= 0) return 0;
   const int64_t first = low / FLAG_LINE, last = (low + n - 1) / FLAG_LINE;
-  if (LIKELY(!any_(&LINE_(flags, last), last - first + 1))) return 0;
+  if (LIKELY(!said_(&LINE_(flags, last), last - first + 1))) return 0;
   for (int64_t k = first; k <= last; k++) {
     if (LINE_(flags, k) == NONE_HAS) return 1;
     const int64_t from = larger_(low, k * FLAG_LINE);
@@ -131,7 +148,7 @@ void all_have_(uint8_t *flags, int64_t low, int64_t n) {
   if (n <= 0) return;
   if (first > end) { part_has_(flags, low, high); return; }
   if (low < first * FLAG_LINE) part_has_(flags, low, first * FLAG_LINE);
-  if (first < end) memset(&LINE_(flags, end - 1), ALL_HAVE, (size_t)(end - first));
+  if (first < end) say_nothing_(&LINE_(flags, end - 1), end - first);
   if (end * FLAG_LINE < high) part_has_(flags, end * FLAG_LINE, high);
 }
 int lacks_rows_(At p, int64_t n, int64_t more, int64_t step) {
@@ -351,8 +368,8 @@ int same_window_(const Core *m, const Window_ *w) {
   }
   return 1;
 }
-void held_(Core *m, int list, At p, int64_t n, int writes, int site) {
-  if (SCREEN_(m)->n[list] && meets_(m, list, PLACE_(m, p), p.o, p.o + n, writes)) clashes_(m, p.a->space, site);
+void meets_held_(Core *m, int list, At p, int64_t n, int writes, int site) {
+  if (meets_(m, list, PLACE_(m, p), p.o, p.o + n, writes)) clashes_(m, p.a->space, site);
 }
 void window_ends_(Core *m) {
   Window_ *w = SCREEN_(m)->window;
@@ -378,7 +395,6 @@ void noted_(Core *m, int row, int how, At p, int64_t n, int site) {
   Noted_ *r = happens_(m, 1);
   if (r) *r = (Noted_){SCREEN_(m)->window->events, site, row, how, how & HOW_WAITS ? 0 : PLACE_(m, p), p.o, n, -1, 0};
 }
-void over_(Core *m, int lists) { for (int k = 0; k < LISTS; k++) if (lists >> k & 1) SCREEN_(m)->n[k] = 0; }
 void stored_(Core *m, int64_t key, int64_t end, int site) {
   Stores_ *t = SCREEN_(m)->stores;
   int is_new;
@@ -426,22 +442,19 @@ void share_(Core *m, At p, int64_t n, int kind, int site) {
   int64_t *table = (int64_t *)m->records;
   int32_t *last = kind == WRITES_ ? &p.a->last_write : &p.a->last_read;
   const int64_t low = p.o, high = p.o + n;
-#define LIKE_(row) ((row)[R_KEY] == p.a->key && (row)[R_KIND] == kind && (row)[R_SEGMENT] == m->segment)
+  Recent_ *recent = &SCREEN_(m)->recent[(uint32_t)(low >> 6 ^ low >> 15 ^ p.a->key << 4 ^ kind) & (MOST_RECENT - 1)];
+  if (recent->low <= low && high <= recent->high && recent->key == p.a->key && recent->kind == kind && recent->segment == m->segment) return;
+  *recent = (Recent_){low, high, (int32_t)p.a->key, kind, (int32_t)m->segment, 0};
   if (*last && *last <= table[0]) { /* where Python has made room it may be another row, or none */
     int64_t *row = table + R_COLUMNS * (int64_t)*last;
-    if (LIKE_(row) && low <= row[R_HIGH] && row[R_LOW] <= high) {
+    if (row[R_KEY] == p.a->key && row[R_KIND] == kind && row[R_SEGMENT] == m->segment && low <= row[R_HIGH] && row[R_LOW] <= high) {
       if (low < row[R_LOW]) row[R_LOW] = low;
       if (high > row[R_HIGH]) row[R_HIGH] = high;
       return;
     }
   }
-  int32_t *recent = &SCREEN_(m)->recent[(uint32_t)(low >> 6 ^ low >> 15 ^ p.a->key << 4 ^ kind) & (MOST_RECENT - 1)];
-  if (*recent && *recent <= table[0]) {
-    const int64_t *row = table + R_COLUMNS * (int64_t)*recent;
-    if (LIKE_(row) && row[R_LOW] <= low && high <= row[R_HIGH]) return;
-  }
   if (table[0] == table[1]) { m->site = site; up_(m, UP_SUSPECT, 0, 0); } /* Python makes room */
-  *recent = *last = (int32_t)++table[0];
+  *last = (int32_t)++table[0];
   int64_t *row = table + R_COLUMNS * (int64_t)*last;
   row[R_LOW] = low; row[R_HIGH] = high; row[R_KIND] = kind; row[R_SEGMENT] = m->segment; row[R_KEY] = p.a->key;
 }

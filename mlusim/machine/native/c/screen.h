@@ -8,7 +8,14 @@ COLD void suspect_(Core *m, int why, int site);
 /* ---- bytes without a value: a flag for each byte, 1 where it has none; no flags: all have one ---- */
 #define FLAGS_(p) ((uint8_t *)(p).a->flags + (p).o)
 typedef uint64_t Wide_ __attribute__((vector_size(32), aligned(1), may_alias));
-int any_(const uint8_t *f, int64_t n);
+int any_of_(const uint8_t *f, int64_t n);
+/* Of a scalar it is one comparison. */
+ALWAYS int any_(const uint8_t *f, int64_t n) {
+  uint64_t w = 0;
+  if (!__builtin_constant_p(n) || n > 8) return any_of_(f, n);
+  memcpy(&w, f, (size_t)n);
+  return w != 0;
+}
 /* Of memory, other than of variables, what is true of all bytes of a line is said once: in front of the flags, backwards, is a byte for each
    line; where all have a value, or none has, the flags of the line mean nothing.  Most pieces are made of whole lines, so that most
    questions take a 64th of the bytes. */
@@ -56,7 +63,8 @@ typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, s
 typedef struct Window_ { int64_t many, events, met, shared, unclear, kept, again; Noted_ noted[MOST_NOTED], last[MOST_COMPARED]; } Window_;
 typedef struct Again_ { int64_t change, site, times; } Again_; /* a test of values that has failed, and how often it has since */
 typedef struct Typed_ { uint64_t address; int32_t dtype, site; uint8_t sample[SAMPLE]; } Typed_; /* of what type vectors wrote last (`engine.values.Types`) */
-typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; Typed_ typed[MOST_TYPED]; int32_t recent[MOST_RECENT]; } Screen_; /* *row* is at work */
+typedef struct Recent_ { int64_t low, high; int32_t key, kind, segment, spare; } Recent_; /* an access to what is shared that has been noted */
+typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; Typed_ typed[MOST_TYPED]; Recent_ recent[MOST_RECENT]; } Screen_; /* *row* is at work */
 #define SCREEN_(m) ((Screen_ *)(m)->screen)
 #define WINDOW(m) UNLIKELY(SCREEN_(m)->window != 0)
 #define PLACE_(m, p) ((int64_t)((p).a - (Alloc *)(m)->allocs))
@@ -65,11 +73,12 @@ void keep_(Core *m, int list, int64_t alloc, int64_t low, int64_t high, int writ
 ALWAYS int busy_(const Core *m) { return (SCREEN_(m)->n[IN_IO] | SCREEN_(m)->n[IN_MOVE]) != 0; }
 COLD void clashes_(Core *m, int space, int site);
 COLD int same_window_(const Core *m, const Window_ *w);
-void held_(Core *m, int list, At p, int64_t n, int writes, int site);
+COLD void meets_held_(Core *m, int list, At p, int64_t n, int writes, int site);
+ALWAYS void held_(Core *m, int list, At p, int64_t n, int writes, int site) { if (UNLIKELY(SCREEN_(m)->n[list] != 0)) meets_held_(m, list, p, n, writes, site); }
 COLD void window_ends_(Core *m);
 Noted_ *happens_(Core *m, int many);
 COLD void noted_(Core *m, int row, int how, At p, int64_t n, int site);
-void over_(Core *m, int lists);
+ALWAYS void over_(Core *m, int lists) { for (int k = 0; k < LISTS; k++) if (lists >> k & 1) SCREEN_(m)->n[k] = 0; }
 #define EVERY_LIST ((1 << LISTS) - 1)
 /* A wait of *row*, after which the *lists* are over. */
 ALWAYS void waits_(Core *m, int row, int lists) {

@@ -45,10 +45,10 @@ SPAN_HEAD = SPAN_WORDS + 3
 SPAN_TYPES = SPAN_HEAD + 3 * MOST_AGAIN
 SPAN_RECENT = SPAN_TYPES + 4 * values.MOST_TYPED
 MOST_RECENT = 512  # a power of two
-SPAN_BYTES = 8 * SPAN_RECENT + 4 * MOST_RECENT
+SPAN_BYTES = 8 * SPAN_RECENT + 32 * MOST_RECENT
 """The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, two addresses; then
-tests of values that have failed, with the place and how often they have since; the types that vectors wrote; and where accesses to shared memory are
-noted, by their first byte."""
+tests of values that have failed, with the place and how often they have since; the types that vectors wrote; and accesses to
+shared memory that have been noted."""
 
 MOST_NOTED = 2048  # operands of what a core does between two waits for all
 NOTED = np.dtype(
