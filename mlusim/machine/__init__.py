@@ -1,1 +1,1 @@
-"""The machine: cores, pipes, barriers, the schedule, and the one door that every effect passes."""
+"""The machine: cores, pipes, barriers, the schedule, and the single function through which every effect passes."""

@@ -1,6 +1,7 @@
-"""The announcer of one core: makes effects of what the core does and tells the hub.
+"""The announcer of one core: makes effects of the core's actions and announces them to the hub.
 
-A core has one only while something listens, or another schedule explores; everything here costs nothing otherwise.
+A core has an announcer only while an observer listens or another schedule is explored; otherwise nothing here costs
+time.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,17 +25,17 @@ if TYPE_CHECKING:
     from mlusim.memory.pointer import View
 
 
-STEPS = 4096  # steps of either kind that a core remembers; beyond that it starts over
-Side = tuple[Access, ...]  # what an effect reads, or writes
+STEPS = 4096  # steps of either kind that a core remembers before it starts over
+Side = tuple[Access, ...]  # the accesses that an effect reads, or writes
 Given = tuple[Any, ...]  # the arguments of an intrinsic
-LOUD = -1  # epochs and marks count from 0, so that none has this number
+LOUD = -1  # epochs and marks count from 0 and never have this number
 
 
 @define(eq=False)
 class _Known:
-    """A step that may come again: its method and code, the mark it was last executed at, when it fell quiet.
+    """A step that may be repeated: its method and code, the mark at its last execution, and the epoch since which it is quiet.
 
-    ``plain`` once no observer wants to know what it computes.
+    ``plain`` is set once no observer needs its computed value.
     """
 
     step: Step
@@ -48,7 +49,8 @@ class _Known:
 class Announcer:
     """The announcements of *core* to *hub*, called by its intrinsics before and after they act.
 
-    *numbers* are those of the launch's effects; *explore* is called before each instruction where another schedule is tried.
+    *numbers* yields the numbers of the launch's effects; *explore*, given when another schedule is tried, is called
+    before each instruction.
     """
 
     __slots__ = (
@@ -65,7 +67,7 @@ class Announcer:
         self._explore = explore
         self._kernel = KernelFrame()
         self._steps: dict[Any, _Known] = {}
-        # Kept apart, so that a long loop over scalars does not drive the others out.
+        # Stored separately, so that a long loop over scalars does not displace the others.
         self._scalars: dict[Any, _Known] = {}
         self._fresh: list[Step] = []
         self._since = 0
@@ -76,14 +78,14 @@ class Announcer:
     # -- before and after ----------------------------------------------------------------------
 
     def row(self, row: Intrinsic, frame: FrameType, operands: Given, arguments: Given) -> Effect | None:
-        """Announce an intrinsic, unless every observer has learned what it wants of this step.
+        """Announce an intrinsic, unless every observer has learned all it needs from this step.
 
         *frame* called it, *operands* are (view, first element, one after the last) of each in turn.
         """
         if self._explore is not None:
             self._explore()
         entry = self._steps.get((frame.f_lasti, operands))
-        # Functions share the numbers of their instructions.
+        # Offsets of instructions repeat from function to function.
         if entry is None or entry.code is not frame.f_code or entry.row is not row:
             entry = self._step(row, self._kernel(frame), operands)
         if entry.mark != self._since:
@@ -100,7 +102,7 @@ class Announcer:
         satisfied = self.issue is None or self.issue(effect) is True
         if self.effect is not None and self.effect(effect) is not True:
             satisfied = False
-        # `retire` returns nothing, so an observer cannot say there that it knows enough.
+        # `retire` returns nothing, so an observer cannot end announcements there.
         if satisfied and self.retired is None:
             entry.quiet = self._hub.epoch
         if computes is not None:
@@ -110,7 +112,7 @@ class Announcer:
     def mark(self) -> list[Step]:
         """Return the steps of intrinsics and scalar accesses since the last mark, announced or not, each once.
 
-        For one observer: the one who orders pipes.
+        Only one observer may use it: the one that orders pipes.
         """
         fresh, self._fresh = self._fresh, []
         if fresh:
@@ -127,7 +129,7 @@ class Announcer:
         return effect
 
     def flight(self, row: Intrinsic, pipe: Pipe, reads: Side, writes: Side, arguments: Given) -> Effect:
-        """Announce the issue of an asynchronous effect; `lands` announces the rest."""
+        """Announce the issue of an asynchronous effect; `lands` and `retire` announce its later events."""
         effect = self.in_flight(row, pipe, reads, writes, arguments)
         if self.issue is not None:
             self.issue(effect)
@@ -153,7 +155,7 @@ class Announcer:
             self.computed(effect)
 
     def scalar(self, name: str, view: "View", index: int, value: object = None, _waits: int = 0) -> None:
-        """Announce a scalar load, or a store of *value*, of element *index*, unless every observer has learned what it wants of it.
+        """Announce a scalar load, or a store of *value*, of element *index*, unless every observer has learned all it needs from it.
 
         Accesses to memory that others share are announced every time.
         """
@@ -187,7 +189,7 @@ class Announcer:
         return Effect(step, self._core, next(self._numbers), arguments)
 
     def _scalar_step(self, name: str, frame: FrameType, view: "View", index: int, *, loads: bool) -> _Known:
-        """Return the step of a scalar access at the kernel's *frame*; it may be known though the quick look missed it."""
+        """Return the step of a scalar access at the kernel's *frame*; it may be known although the first look-up missed it."""
         key = frame.f_lasti, view, index, loads
         entry = self._scalars.get(key)
         if entry is not None and entry.code is frame.f_code:
@@ -201,7 +203,7 @@ class Announcer:
         return entry
 
     def _step(self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...]) -> _Known:
-        """Return the step of *row* at the kernel's *frame*; it may be known though the caller did not find it."""
+        """Return the step of *row* at the kernel's *frame*; it may be known although the caller did not find it."""
         key = frame.f_lasti, operands
         entry = self._steps.get(key)
         if entry is None or entry.code is not frame.f_code or entry.row is not row:
@@ -212,7 +214,7 @@ class Announcer:
         return entry
 
     def _site(self, frame: FrameType) -> Site:
-        """Return the place of the statement that the kernel's *frame* is at."""
+        """Return the place of the statement at the kernel's *frame*."""
         key = id(frame.f_code), frame.f_lasti
         entry = self._sites.get(key)
         if entry is None:
@@ -222,7 +224,7 @@ class Announcer:
 
 
 class Accesses:
-    """Notes scalar accesses of a core, and tells its *watch* of them where it has one."""
+    """Records the scalar accesses of a core, and announces them to its *watch* if it has one."""
 
     __slots__ = ("_kernel", "_log", "_watch")
 
@@ -230,7 +232,7 @@ class Accesses:
         self._log, self._watch, self._kernel = log, watch, KernelFrame()
 
     def scalar(self, name: str, view: "View", index: int, value: object = None, waits: int = 0) -> None:
-        """Note a scalar load, of which *waits* says what waits for it, or a store of *value*."""
+        """Record a scalar load, where *waits* says which pipe waits for it, or a store of *value*."""
         store, counter = name == "scalar store", view.number + waits
         if not self._log.again(caller(ACCESSOR), counter, store=store):
             self._log.access(self._kernel(caller(1)), counter, store=store)
@@ -245,7 +247,7 @@ def _keep(steps: dict[Any, _Known], key: object, entry: _Known) -> None:
 
 
 def accesses_of(row: Intrinsic, operands: tuple[Any, ...], generation: int) -> tuple[Side, Side]:
-    """Return what *row* reads and writes; *operands* are (view, first element, one after the last) of each in turn."""
+    """Return the reads and the writes of *row*; *operands* are (view, first element, one after the last) of each in turn."""
     reads, writes = [], []
     for n, operand in enumerate(row.operands.values()):
         view, first, stop = operands[3 * n : 3 * n + 3]
@@ -267,9 +269,9 @@ def accesses_of(row: Intrinsic, operands: tuple[Any, ...], generation: int) -> t
 
 
 def arguments_behind(row: Intrinsic | None, arguments: Given) -> tuple[list[int], list[int]]:
-    """Return the numbers of the *arguments* of *row* behind what it reads, and behind what it writes, as `accesses_of` has them.
+    """Return the numbers of the *arguments* of *row* that its reads come from, and those of its writes, in the order of `accesses_of`.
 
-    Both are empty for a scalar access, and where data say which bytes are touched.
+    Both are empty for a scalar access, and if data decide which bytes are accessed.
     """
     if row is None or row.form in ("gather", "discrete"):
         return [], []

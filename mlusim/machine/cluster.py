@@ -1,4 +1,4 @@
-"""Clusters and unions: which cores share SRAM, and which meet at a barrier, in one step or in two halves."""
+"""Clusters and unions: the cores that share SRAM, and those that meet at a barrier, in one step or in two halves."""
 
 import functools
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ SCOPES = {
 
 @define(eq=False)
 class Meeting:
-    """A barrier that some have reached and others have not; *left* had ended before the first came."""
+    """A barrier that some cores have reached and others have not; *left* had ended before the first arrived."""
 
     name: str
     scope: str
@@ -38,12 +38,12 @@ class Meeting:
 
     @property
     def missing(self) -> list["Core"]:
-        """The cores that have not arrived."""
+        """Return the cores that have not arrived."""
         return [core for core in self.expected if core not in self.arrived]
 
     @property
     def wanted(self) -> str:
-        """Name the arrivals that would end the wait, where these are not all cores that are missing."""
+        """Return the arrivals that would end the wait, in words, if they need not come from all missing cores."""
         return ""
 
 
@@ -68,26 +68,26 @@ class Half(Meeting):
 
     @property
     def complete(self) -> bool:
-        """True where all arrivals have come."""
+        """Return whether all arrivals have come."""
         return len(self.arrived) >= self.count
 
     @property
     def missing(self) -> list["Core"]:
-        """Those who have not arrived: first of all those who do not wait either."""
+        """Return the cores that have not arrived: if possible only those that do not wait either."""
         left = [core for core in self.expected if core not in self.arrived]
         return [core for core in left if core not in self.waiting] or left
 
     @property
     def wanted(self) -> str:
-        """How many of the arrivals that complete it have come, in words."""
+        """Return how many of the arrivals that complete it have come, in words."""
         return f" ({len(self.arrived)} of {self.count} arrivals at barrier {self.ident} came)"
 
 
 class SplitBarriers:
-    """The barriers in two halves of one union: a core arrives and goes on, and waits later, or another core does.
+    """The barriers in two halves of one union: a core arrives and goes on, and later it or another core waits.
 
-    Inferred from their names: a barrier of an *id* is complete when *count* arrivals have come, and then
-    starts over.  Arriving finishes the core's own pipes, as every barrier does, so that what it did is over
+    Inferred from their names: a barrier of an *id* is complete after *count* arrivals, and then
+    starts over.  Arriving finishes the core's own pipes, as every barrier does, so that its effects are over
     for the cores that wait; waiting finishes nothing.  The n-th wait of a core at an id is for its n-th completion.
     """
 
@@ -112,7 +112,7 @@ class SplitBarriers:
             half.waiting = []
 
     def wait(self, core: "Core", name: str, scope: str, ident: int, count: int) -> None:
-        """Let *core* wait until the completion that it has not waited for yet."""
+        """Let *core* wait until the first completion that it has not waited for yet."""
         halves = self._at(core, scope, ident)
         turn = self._waited.get((scope, ident, core), 0)
         if turn == len(halves):
@@ -132,7 +132,7 @@ class SplitBarriers:
 
     @property
     def begun(self) -> list[Half]:
-        """Return the barriers at which some have arrived or wait, and which are not complete."""
+        """Return the incomplete barriers at which some cores have arrived or wait."""
         return [half for halves in self._halves.values() for half in halves if not half.complete]
 
     def _at(self, core: "Core", scope: str, ident: int) -> list[Half]:
@@ -202,7 +202,7 @@ class Cluster:
     def twin(self, allocation: Allocation, other: "Cluster") -> Allocation:
         """Return the declaration in *other* that corresponds to *allocation* in this cluster."""
         for nth, (mine, dtype, count) in enumerate(self._shared):
-            # Declares what that cluster will declare later.
+            # The other cluster will declare this later.
             twin, _ = other.shared(nth, dtype, count, mine.declared)
             if mine is allocation:
                 return twin
@@ -218,12 +218,12 @@ class Union:
     clusters: list[Cluster] = field(factory=list)
     cores: list["Core"] = field(factory=list)
     _meetings: dict[Any, Meeting] = field(factory=dict)
-    _members: dict[Any, tuple["Core", ...]] = field(factory=dict)  # who meets, by the same keys
+    _members: dict[Any, tuple["Core", ...]] = field(factory=dict)  # the cores that meet, by the same keys
     _completed: int = 0
 
     @functools.cached_property
     def splits(self) -> SplitBarriers:
-        """Its barriers in two halves: a core arrives at one, and waits for the others later."""
+        """Return the barriers in two halves of the union, created on first use."""
         return SplitBarriers()
 
     def participants(self, core: "Core", scope: str) -> tuple["Core", ...]:
@@ -236,11 +236,11 @@ class Union:
         return self._completed
 
     def resumes_at(self, meetings: int) -> None:
-        """Be where so many *meetings* have been completed elsewhere."""
+        """Continue as if so many *meetings* had been completed."""
         self._completed = meetings
 
     def waits_in(self, meeting: Meeting, cluster: int | None) -> None:
-        """Let those who have arrived at *meeting*, of the number of a *cluster* or of all, wait there."""
+        """Let the cores that have arrived at *meeting* wait there; *cluster* is the cluster's number, or None for the union."""
         self._meetings[meeting.scope, cluster] = meeting
         for core in meeting.arrived:
             core.waiting = meeting
@@ -248,7 +248,7 @@ class Union:
     def passes(self, core: "Core", scope: str) -> bool:
         """Return whether a barrier of *scope* has no effect on *core*, not even as a wait for its own pipes.
 
-        A barrier of memory cores is a plain sync of every core where the union has one cluster.
+        In a union of one cluster, a barrier of memory cores is a plain sync of every core.
         """
         if scope.endswith("_mpu"):
             return not core.place.memory_core and len(self.clusters) > 1
@@ -265,10 +265,10 @@ class Union:
             expected = self._members.get(key)
             if expected is None:
                 expected = self._members[key] = participants(core, scope)
-            # Cores that end while the meeting waits are taken out of it as they end; these ended before it began.
+            # Cores that end during the meeting are removed from it as they end; these ended before it began.
             left = [c for c in expected if c.ended]
             meeting = self._meetings[key] = Meeting(name, scope, expected, left=left)
-        if core in meeting.arrived:  # it caught the fault of this barrier and comes again
+        if core in meeting.arrived:  # its kernel caught the fault of this barrier and arrives again
             core.waiting = meeting
             core.session.scheduler.block(core)
         meeting.arrived.append(core)
@@ -303,13 +303,13 @@ class Union:
 
     def finished(self) -> bool:
         """Return whether every core of the union has ended."""
-        for core in self.cores:  # noqa: SIM110 - asked for every task
+        for core in self.cores:  # noqa: SIM110 - called for every task
             if not core.ended:
                 return False
         return True
 
     def check_left(self, core: "Core") -> SyncFault | None:
-        """Return the fault of *core* having ended while others wait for it, if any do."""
+        """Return the fault of *core* having ended while others wait for it, or None."""
         for meeting in self._meetings.values():
             if core in meeting.missing:
                 return left_early(meeting, [core])
@@ -331,7 +331,7 @@ def _wait(core: "Core") -> tuple[str, str, str, int]:
 
 
 def _at_places(parts: Iterable[tuple[str, Site, str]]) -> list[str]:
-    """Return each of *parts* as ``WORDS at PLACE`` and what follows; places in the file of the first are given as lines."""
+    """Return each of *parts* as ``WORDS at PLACE`` and the rest; places in the file of the first one are given as lines."""
     told: list[str] = []
     first: Site | None = None
     for words, site, behind in parts:
@@ -363,12 +363,12 @@ def left_early(meeting: Meeting, left: list["Core"]) -> Divergence:
 
 
 def most_missed(waiting: list["Core"]) -> "Core":
-    """Return the core of those *waiting* for which most others wait, the first of several: where it is, the mistake is most likely."""
+    """Return the core of those *waiting* for which most others wait, the first of several: the mistake is most likely there."""
     return max(waiting, key=lambda core: sum(core in other.waiting.missing for other in waiting))
 
 
 def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
-    """Return the fault of a launch in which no core can go on; it says where each core waits and for which others."""
+    """Return the fault of a launch in which no core can continue, with each core's place and the cores that it waits for."""
     waits = tuple(_wait(core) for core in waiting)
     spins = tuple((core.place.label, *core.site()) for core in spinning)
     places = [
@@ -400,11 +400,11 @@ def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
 class Sync:
     """A core has waited for its own pipes (``pipes``: their names), or a barrier has completed.
 
-    Where only some pipes wait for these, ``waiting`` names them; empty: everything does.  A wait for the copies of
+    If only some pipes wait for these, ``waiting`` names them; empty, all wait.  A wait for the copies of
     one direction alone has its two spaces in ``route``.
-    At a barrier ``scope`` says who meets (a key of `mlusim.machine.cluster.SCOPES`), ``participants``
-    are the cores that met and ``core`` is the last to arrive; their pipes are empty then.  A mutex that
-    is taken or about to be given back has the scope "mutex" and its numbers in ``mutex``.  Half a barrier has
+    At a barrier, ``scope`` says which cores meet (a key of `mlusim.machine.cluster.SCOPES`), ``participants``
+    are these cores and ``core`` is the last to arrive; their pipes are empty then.  A mutex that
+    is locked or about to be unlocked has the scope "mutex" and its numbers in ``mutex``.  Half a barrier has
     the scope "arrive" or "wait", and in ``mutex`` the numbers of the union and of the meeting.
     """
 
@@ -419,5 +419,5 @@ class Sync:
 
     @property
     def site(self) -> Site:
-        """File and line at which ``core`` is."""
+        """Return the file and line of ``core``."""
         return Site(*self.core.site())

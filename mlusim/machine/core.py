@@ -1,4 +1,4 @@
-"""A core while it runs one task: its memories, its pipes' pending effects, its counters, the mutexes that it takes."""
+"""A core while it runs one task: its memories, its pipes' pending effects, its counters, and the mutexes that it holds."""
 
 import functools
 from collections import deque
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 
 class RunningLaunch(Protocol):
-    """A launch while it runs, as its cores and observers know it; `mlusim.machine.session.Session` is it."""
+    """A running launch as its cores and observers see it, implemented by `mlusim.machine.session.Session`."""
 
     board: "Board"
     request: "Request"
     effects: str
-    hub: Any  # the `mlusim.machine.hub.Hub` that settles who hears what
-    tally: Any  # the `mlusim.machine.tally.Tally` of what its cores have done
+    hub: Any  # the `mlusim.machine.hub.Hub` of its observers
+    tally: Any  # the `mlusim.machine.tally.Tally` of its cores' work
     scheduler: Scheduler
     printed: list[str]
-    locks: dict[tuple[int, int], Any]  # the mutexes that are held, and the core that holds each
+    locks: dict[tuple[int, int], Any]  # the locked mutexes, with the core that holds each
     compiled: bool
     alone: bool
     meter: Any
@@ -67,7 +67,7 @@ NO_LOADS, NO_STORES = LOADS.zeros(), STORES.zeros()
 class Core:
     """One IPU or memory core during one task.
 
-    The kernel sees it through its `Mlu`; pointers account their scalar accesses here; the
+    The kernel uses it through its `Mlu`; pointers report their scalar accesses here; the
     scheduler parks and resumes it.  ``in_python`` says that Python runs its kernel.
     """
 
@@ -88,23 +88,23 @@ class Core:
         self.loads, self.stores = NO_LOADS.copy(), NO_STORES.copy()
         self.arguments: list[Any] | None = None
         self.renewable = False  # whether it may run another task when it has ended
-        self.prepared: Callable[[], None] | None = None  # what runs the kernel for each task in turn
-        self.arguments_bound = 0  # bindings that are of arguments
+        self.prepared: Callable[[], None] | None = None  # runs the kernel for each task in turn
+        self.arguments_bound = 0  # number of bindings that belong to arguments
         self.carrier: Carrier | None = None
         self.waiting: Any = None
         self.ended = False
         self.number = 0  # in the order in which the cores of the launch begin
-        self.source: Allocation | None = None  # of the last large copy, and at which byte
+        self.source: Allocation | None = None  # source of the last large copy, and its byte offset
         self.source_at = 0
         self.late = session.effects == "late"
         self.log: Log | None = session.make_log(self)
         self.head = Head()
-        self.pending = OPENING  # pipes with effects that are not waited for yet; and whether the task begins
-        self.fence = False  # it waited for its compute stream while nothing was pending
+        self.pending = OPENING  # pipes with effects not waited for yet; and OPENING while the task begins
+        self.fence = False  # set if it waited for its compute stream with nothing pending
         self.hub = session.hub
         self.mlu: Mlu = session.make_mlu(self)
         self.scalars: ScalarWatch | None = None
-        self.direct = True  # scalar accesses are counted and not announced
+        self.direct = True  # scalar accesses are counted but not announced
         self.listen(*session.watches(self))
         if session.meter is not None:
             session.meter.joins(self)
@@ -114,24 +114,24 @@ class Core:
 
     @cached_property
     def arenas(self) -> Mapping[Space, Arena]:
-        """Its own memories, made when the kernel declares something first."""
+        """Return its own memories, made at the kernel's first declaration."""
         return self.session.private_arenas(memory_core=self.place.memory_core)
 
     @property
     def used(self) -> Mapping[Space, Arena]:
-        """Its own memories, none where nothing was declared."""
+        """Return its own memories, or none before the first declaration."""
         arenas: Mapping[Space, Arena] = self.__dict__.get("arenas", {})
         return arenas
 
     def listen(self, watch: Watch | None, scalars: ScalarWatch | None) -> None:
-        """Tell *watch* of intrinsics and *scalars* of scalar accesses from here on."""
+        """Report intrinsics to *watch* and scalar accesses to *scalars* from now on."""
         self.mlu.watch, self.scalars, self.direct = watch, scalars, scalars is None
 
-    run, renew, begin = run, renew, begin  # methods, written beside what they are about
+    run, renew, begin = run, renew, begin  # methods defined in the modules of their subjects
 
     @cached_property
     def polls(self) -> Polls:
-        """The record of the shared memory that it polls, made when it polls first."""
+        """Return the record of the shared memory that it polls, made at its first poll."""
         return Polls(functools.partial(self.session.scheduler.spin, self), self._carried)
 
     def _carried(self) -> int:
@@ -141,14 +141,14 @@ class Core:
 
     @cached_property
     def placements(self) -> Placements:
-        """The plans of its buffers, from the first one on."""
+        """Return the plans of its buffers, made at the first one."""
         return Placements(self.session, self)
 
     # -- where the kernel is -------------------------------------------------------------------
 
     def site(self) -> tuple[str, int]:
-        """Return the file and line of the kernel statement that this core is at."""
-        # Another core runs, and the frames here are its own.
+        """Return the file and line of the kernel statement at which this core is."""
+        # If another core runs, the frames here belong to that core.
         if self.carrier is not None and self.session.scheduler.running is not self:
             return kernel_site(self.carrier.frame)
         return kernel_site()
@@ -156,12 +156,12 @@ class Core:
     def blame(self, fault: Fault) -> Fault:
         """Write the task and the kernel's file and line into *fault*.
 
-        A kernel may catch what is wrong with its own instruction, as tests of kernels do; a fault that concerns
-        other tasks too ends the launch, caught or not.
+        A kernel may catch the fault of its own instruction, as tests of kernels do; a fault that concerns
+        other tasks too ends the launch even if it is caught.
         """
         fault.task, (fault.file, fault.line) = self.place.task, self.site()
         site = Site(fault.file, fault.line)
-        if not site.python:  # a source of BANG C: no `mlu.` stands there
+        if not site.python:  # a source of BANG C does not write `mlu.`
             fault.message = site.respelled(fault.message)
             fault.hint = fault.hint and site.respelled(fault.hint)
         if fault.ends_launch:
@@ -169,33 +169,33 @@ class Core:
         return fault
 
     def leave_out(self, row: "Intrinsic") -> None:
-        """Let those who listen know that *row* has no effect on this core, a memory core."""
+        """Announce that *row* has no effect on this core, a memory core."""
         if self.hub.left_out is not None:
             self.hub.left_out(self, row)
 
     def refuse_elsewhere(self) -> None:
-        """Raise `Outside` in a call from another task, from a thread of the kernel's own, or after the end."""
+        """Raise `Outside` for a call from another task, from a thread of the kernel's own, or after the end."""
         if self.carrier is None or not self.carrier.current:
             raise self.blame(Outside(self.place.label))
 
-    # -- what observers ask ----------------------------------------------------------------------
+    # -- queries by observers ----------------------------------------------------------------------
 
     def fresh_steps(self) -> list[Step]:
-        """Return its steps since the last time, announced or not, each once; none where nothing listens to instructions.
+        """Return its steps since the last call, announced or not, each once; none if no observer listens to instructions.
 
-        For one observer: the one who orders pipes.
+        Only one observer may use it: the one that orders pipes.
         """
         return [] if self.mlu.watch is None else self.mlu.watch.mark()
 
     @property
     def plans(self) -> tuple[Placement, ...]:
-        """The plans of its buffers that are in force, the latest last."""
+        """Return the active plans of its buffers, the latest last."""
         return self.placements.live
 
     # -- memory --------------------------------------------------------------------------------
 
     def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr:
-        """Return a pointer into *allocation* that accounts to this core."""
+        """Return a pointer into *allocation* whose accesses count for this core."""
         view = View(allocation, dtype, self, phase)
         self.bindings.append(view.siblings)
         return Ptr(view, index)
@@ -211,11 +211,11 @@ class Core:
         stack: bool = False,
         align: int = 1,
     ) -> Ptr:
-        """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C; on the *stack* of a compiler.
+        """Declare *count* elements of private memory, initially poison, or *values* and then zeros as in C.
 
-        It begins at a multiple of *align* bytes, and of an element.
+        It begins at a multiple of *align* bytes, and of an element; with *stack* it lies on the compiler's stack.
 
-        *name* is that of the variable, where it is known.
+        *name* is that of the variable, if it is known.
         """
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
@@ -231,7 +231,7 @@ class Core:
             if fault is not None:
                 raise self.blame(fault)
         elif self.place.memory_core and space in (NRAM, WRAM):
-            initialise(pointer.view, ())  # compiled code: room that nothing else reaches
+            initialise(pointer.view, ())  # in compiled code, space that nothing else accesses
         if self.hub.declare is not None:
             self.hub.declare(self, allocation)
         if space is NRAM:
@@ -239,7 +239,7 @@ class Core:
         return pointer
 
     def restart(self, pointer: Ptr, values: object) -> None:
-        """Give a declaration its initial *values*, a scalar store each (inferred)."""
+        """Set a declaration to its initial *values* again, with a scalar store for each (inferred)."""
         fault = initialise(pointer.view, values)
         if fault is not None:
             raise self.blame(fault)
@@ -264,35 +264,35 @@ class Core:
         return self.bind(allocation, dtype)
 
     def _or_blame(self, act: Callable[..., Any], *args: object) -> Any:
-        """Call *act* with *args*, and blame the kernel's statement for any fault."""
+        """Call *act* with *args*, and give any fault the kernel's statement."""
         try:
             return act(*args)
         except Fault as fault:
             raise self.blame(fault) from None
 
     def region_at(self, allocation: Allocation, offset: int) -> str:
-        """Return how a pointer names the regions of plans that hold byte *offset* of *allocation*."""
+        """Return the label that a pointer uses for the plan's regions at byte *offset* of *allocation*."""
         return self.placements.label(allocation, offset)
 
     def announce_again(self) -> None:
-        """Have observers hear the steps of repeated instructions again, which were left out (`Hub.renew`)."""
+        """Have observers hear the steps of repeated instructions again, which were no longer announced (`Hub.renew`)."""
         self.hub.renew()
 
     def placed(self, allocation: Allocation, start: int, plan: PlacedPlan) -> None:
-        """Note that the regions of *plan* lie from byte *start* of *allocation* on."""
+        """Record that the regions of *plan* begin at byte *start* of *allocation*."""
         self.placements.place(allocation, start, plan)
 
     # -- scalar accesses -----------------------------------------------------------------------
 
     def scalar_load(self, view: View, index: int, waits: int = 0) -> None:
-        """Account for ``p[i]``, of which *waits* says what waits for it; a long run of shared loads lets other tasks run."""
+        """Account for ``p[i]``, where *waits* says which pipe waits for it; a long run of shared loads lets other tasks run."""
         if self.session.scheduler.running is not self:
             raise self._borrowed("scalar load", view, index)
         space = view.space
         self.loads[view.number + waits] += 1
         if self.scalars is not None:
             self.scalars.scalar("scalar load", view, index, None, waits)
-        if space.shared:  # last, for it may let others run
+        if space.shared:  # last, because it may let other tasks run
             self.polls.load(view.allocation.address + view.phase + index * view.itemsize)
 
     def scalar_store(self, view: View, index: int, value: object) -> None:
@@ -304,7 +304,7 @@ class Core:
             self.scalars.scalar("scalar store", view, index, value)
 
     def _borrowed(self, verb: str, view: View, index: int) -> Fault:
-        """Return the fault of another core that goes through a pointer of this one."""
+        """Return the fault of another core that uses a pointer of this one."""
         user = self.session.scheduler.running or self
         fault = foreign(user.mlu, "the pointer", Ptr(view, index))
         assert fault is not None
@@ -312,7 +312,7 @@ class Core:
         return user.blame(fault)
 
     def say(self, text: str) -> None:
-        """Keep a line of device print for the launch."""
+        """Store a line of device print for the launch."""
         self.session.printed.append(text)
         if self.session.meter is not None:
             self.session.meter.grows(self, len(text))
@@ -325,7 +325,7 @@ class Core:
     # -- pipes ---------------------------------------------------------------------------------
 
     def fly(self, flight: Flight, load: CopyLoad) -> None:
-        """Take an asynchronous effect: it lands now (eager) or at the sync that waits for it (late)."""
+        """Accept an asynchronous effect: it lands now (eager) or at the sync that waits for it (late)."""
         self._take(flight, load)
         if not self.late:
             self.drain(flight.pipe)
@@ -334,8 +334,8 @@ class Core:
             and self.session.compiled
             and all(f.landed for f in self.flights if f.pipe is Pipe.MOVE and f is not flight)
         ):
-            # The bytes of a copy inside NRAM are in order with vector instructions; its end still has to be waited for.
-            # Behind other copies of the move-DMA that have not landed it waits as they do.
+            # A copy inside NRAM is ordered with vector instructions; only its end must be waited for.
+            # Behind unlanded copies of the move-DMA it waits as they do.
             self._land(flight)
             flight.land, flight.effect, flight.landed = lambda: None, None, True
 
@@ -362,7 +362,7 @@ class Core:
         self.flights = keep
 
     def settle(self, pipe: Pipe) -> None:
-        """Let what is in flight on *pipe* come before a blocking effect on it."""
+        """Land the effects in flight on *pipe* before a blocking effect on it."""
         if self.pending & OPENING and self.head.settles(self.mlu.work):
             self.pending &= ~OPENING
         if self.pending & FOR_ALL:
@@ -375,7 +375,7 @@ class Core:
         self.drain()
 
     def land_one(self, pipe: Pipe) -> None:
-        """Land the oldest effect in flight on *pipe*; used when a seed chooses the moment."""
+        """Land the oldest effect in flight on *pipe*, when a seed chooses the moment."""
         oldest = next((f for f in self.flights if f.pipe is pipe), None)
         if oldest is not None:
             self.flights.remove(oldest)
@@ -393,7 +393,7 @@ class Core:
     def wait(
         self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = (), route: tuple[str, ...] = ()
     ) -> None:
-        """Wait for *pipes*, or for all when none is named; *waiting* are the pipes that wait, if not all do.
+        """Wait for *pipes*, or for all if none is named; *waiting* names the pipes that wait, if not all do.
 
         *route* tells observers that the wait is only for copies between two spaces.
         """
@@ -409,10 +409,10 @@ class Core:
             heads = tuple(p.value for p in waiting)
             self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe), waiting=heads, route=route))
 
-    # Copies from NRAM to NRAM are in order with the compute stream of compiled code; how is inferred.
+    # Copies from NRAM to NRAM are ordered with the compute stream of compiled code; the rule is inferred.
 
     def wait_inside(self, name: str) -> None:
-        """Wait for the asynchronous copies inside NRAM, and for what the move-DMA does before them."""
+        """Wait for the asynchronous copies inside NRAM, and for the move-DMA's earlier effects."""
         flights = [f for f in self.flights if f.pipe is Pipe.MOVE]
         last = max((n for n, f in enumerate(flights) if f.inside), default=-1)
         if last >= 0:
@@ -428,7 +428,7 @@ class Core:
     # -- the log -------------------------------------------------------------------------------
 
     def _await(self, waits: int) -> None:
-        """Note a wait for pipes; if nothing is in flight, the next flight will note it."""
+        """Log a wait for pipes; if nothing is in flight, the next flight will log it."""
         if self.pending & OPENING and waits & FOR_IO:
             self.head.ends(self.mlu.work)
             self.pending &= ~OPENING
@@ -442,7 +442,7 @@ class Core:
                 self.fence = self.log is None or self.log.fence()
 
     def met(self, number: int, cores: int) -> None:
-        """Note in the log that the core takes part in meeting *number* of its union; *cores* is how many meet, plus `time.log.ROLE` times what this one does there."""
+        """Log that the core takes part in meeting *number* of its union; *cores* is the number of participants, plus `time.log.ROLE` times this core's role."""
         self._note(MEET, number, CopyLoad(cores))
 
     def _note(self, kind: int, argument: int, load: CopyLoad = NOTHING) -> None:
@@ -484,7 +484,7 @@ class Core:
                     hint="release it before taking it again",
                 )
             )
-        while locks.setdefault(key, self) is not self:  # a free one is taken by the look itself
+        while locks.setdefault(key, self) is not self:  # the test itself locks a free mutex
             scheduler.spin(self)
         self._tell_mutex(name, key)
         scheduler.pause(self)
@@ -498,21 +498,21 @@ class Core:
             raise self.blame(RuleFault(f"this core does not hold the mutex {key}", intrinsic=name))
         self._tell_mutex(name, key)
         del locks[key]
-        self.session.scheduler.changed()  # those who spin for it look again
+        self.session.scheduler.changed()  # cores that spin on it test it again
 
     def _tell_mutex(self, name: str, key: tuple[int, int]) -> None:
         if self.hub.sync is not None:
             self.hub.sync(Sync(name, self, (), "mutex", (self,), key))
 
     def atomic_step(self, unchanged: bool) -> None:
-        """Let the others run after an atomic that they may spin on."""
+        """Let other tasks run after an atomic on which they may spin."""
         if unchanged:
             self.session.scheduler.spin(self)
         else:
             self.session.scheduler.pause(self)
 
     def explore(self, choices: "Choices") -> None:
-        """Land something in flight, or let another core go first, if the *choices* of another schedule say so."""
+        """Land an effect in flight, or let another core run first, if the *choices* of another schedule say so."""
         pipe = choices.land(self.number, [flight.pipe for flight in self.flights])
         if pipe is not None:
             if choices.explains:
@@ -525,7 +525,7 @@ class Core:
         self.session.scheduler.point(self)
 
     def variables(self) -> Iterator[bytes]:
-        """Return the values of the kernel's variables outside the board's memories, and where it is."""
+        """Yield the values of the kernel's variables outside the board's memories, and its position."""
         return frames_here()
 
     def shared_progress(self) -> int:
@@ -536,7 +536,7 @@ class Core:
         return copied + done + sum(n for space, n in zip(SPACES, self.stores, strict=True) if space.shared)
 
     def finish(self) -> None:
-        """End the task: land what is in flight."""
+        """End the task: land the effects in flight."""
         self.drain()
         self._note(END, 0)
         self.ended = True
@@ -550,7 +550,7 @@ class Core:
         del self.bindings[first:]
 
     def release(self) -> None:
-        """Close every pointer of this task and give its memories back."""
+        """Close every pointer of this task and release its memories."""
         self.flights.clear()
         self.close_bindings(0)
         self.away.clear()

@@ -40,10 +40,10 @@ else:
 
 
 class Device(Presented):
-    """A simulated board.  Its GDRAM and its launches are its own; many devices may live at once.
+    """A simulated board.  Its GDRAM and its launches are its own; many devices may exist at once.
 
-    *base* is the address at which its GDRAM begins.  The native engine runs the tasks of a launch on *threads* threads where
-    their order cannot matter: None takes what `MLUSIM_THREADS` says, 1 without it.
+    *base* is the address at which its GDRAM begins.  The native engine runs the tasks of a launch on *threads*
+    threads if their order cannot matter: None means the value of `MLUSIM_THREADS`, or 1.
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class Device(Presented):
         self.threads = threads_of(threads)
         self.base = base
         self._heap = Heap(GDRAM, base, self.board.gdram)
-        self._running: list[Collection[Allocation]] = []  # what the launches that run were given
+        self._running: list[Collection[Allocation]] = []  # the arguments' memories of each running launch
         self._prepared = Engine.preparations(self._heap)
-        # By the files that were loaded, their variables in GDRAM by symbol.
+        # Variables in GDRAM by symbol, for each loaded file.
         self._variables: weakref.WeakKeyDictionary[Any, dict[str, DeviceTensor]] = weakref.WeakKeyDictionary()
         self._of_variables: Bytes | None = None
 
@@ -65,23 +65,23 @@ class Device(Presented):
     # -- memory --------------------------------------------------------------------------------
 
     def put(self, array: object) -> DeviceTensor:
-        """Copy a host array to GDRAM; shape and dtype are kept.
+        """Copy a host array to GDRAM, with its shape and dtype.
 
         Raises `UsageError` for a dtype that the board does not know and `OutOfMemory` when GDRAM is full.
         """
         host = host_array(array)
         dtype = as_dtype(host.dtype)
-        self._heap.reserve(host.nbytes)  # before the host's memory is taken for what does not fit
+        self._heap.reserve(host.nbytes)  # checked before host memory is allocated
         raw = fresh_bytes(host.nbytes)
         raw.view(host.dtype).reshape(host.shape)[...] = host
         return self._adopt(raw, host.shape, dtype, filled=True)
 
     def share(self, array: object) -> DeviceTensor:
-        """Lend a host array to the device without a copy; a kernel may read it and never write it."""
+        """Lend a host array to the device without a copy; a kernel may read it but not write it."""
         host = host_array(array)
         dtype = as_dtype(host.dtype)
         self._heap.reserve(host.nbytes)
-        raw = as_bytes(np.ascontiguousarray(host))  # a copy only where the array has gaps
+        raw = as_bytes(np.ascontiguousarray(host))  # copies only an array with gaps
         return self._adopt(raw, host.shape, dtype, filled=True, writable=False)
 
     def empty(self, shape: int | Sequence[int], dtype: object) -> DeviceTensor:
@@ -95,14 +95,14 @@ class Device(Presented):
         return self._adopt(raw, sizes, element, filled=False)
 
     def advise(self, advice: str) -> None:
-        """Give *advice* when more memory is asked for than is left, in place of the advice for programs in Python."""
+        """Give *advice* when GDRAM is exhausted, instead of the advice for programs in Python."""
         self._heap.advice = advice
 
     def cut(self, memory: Bytes, nbytes: int, told: Callable[[], str] | None = None) -> DeviceTensor:
-        """Return a tensor of *nbytes* bytes in *memory*, which stands for this GDRAM from its first byte on.
+        """Return a tensor of *nbytes* bytes in *memory*, which represents this GDRAM from its first byte on.
 
-        The bytes stay as they are: they are not poisoned, and none counts as given.  *told* says what they are, in
-        words.  Raises `OutOfMemory` when the board's GDRAM, or *memory*, is exhausted.
+        The bytes stay unchanged: they are not poisoned, and none counts as initialized.  *told* returns a description
+        of them.  Raises `OutOfMemory` when the board's GDRAM, or *memory*, is exhausted.
         """
         declared = MemoryDeclaration(GDRAM, uint8, nbytes, shape=(nbytes,), told=told)
         start = self._heap.place_of(nbytes, memory.size)
@@ -113,9 +113,9 @@ class Device(Presented):
     def cut_pages(
         self, memory: Bytes, page: int, within: int, nbytes: int, told: Callable[[], str]
     ) -> DeviceTensor:
-        """Return a tensor as `cut` does, *within* bytes behind the first byte of a page; it has its pages, of *page* bytes, for itself.
+        """Return a tensor as `cut` does, *within* bytes after the first byte of a page; its pages, of *page* bytes, hold nothing else.
 
-        All of its bytes count as given: what else has these pages gives them.
+        All of its bytes count as initialized: the other user of these pages initializes them.
         """
         self._heap.skip_to(page, within)
         tensor = self.cut(memory, nbytes, told)
@@ -125,7 +125,7 @@ class Device(Presented):
 
     @property
     def used(self) -> int:
-        """Bytes of GDRAM that are allocated."""
+        """Return the bytes of GDRAM that are allocated."""
         return self._heap.used
 
     def get(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
@@ -133,11 +133,11 @@ class Device(Presented):
         return self._fetched(tensor).copy()
 
     def elements(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
-        """Return a tensor where it lies in GDRAM, without a copy: what a launch writes later is seen in it."""
+        """Return a view of a tensor in GDRAM without a copy, so that later launches' writes are seen in it."""
         return self._fetched(tensor)
 
     def take(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
-        """Move a tensor to the host without a copy; the device forgets it."""
+        """Move a tensor to the host without a copy; the device no longer has it."""
         array = self._fetched(tensor)
         self.free(tensor)
         return array
@@ -155,7 +155,7 @@ class Device(Presented):
         tensor.allocation.filled = True
 
     def free(self, tensor: DeviceTensor) -> None:
-        """Give a tensor's bytes back; using it afterwards is refused."""
+        """Free a tensor's bytes; a later use is refused."""
         self._check(tensor)
         if any(tensor.allocation in used for used in self._running):
             raise UsageError(f"{tensor!r} is an argument of a launch that runs; free it afterwards")
@@ -187,7 +187,7 @@ class Device(Presented):
         return DeviceTensor(self, allocation, shape, dtype)
 
     def hold_variables_in(self, memory: Bytes) -> None:
-        """Let variables at file scope lie in *memory* from now on, as what `cut` cuts does."""
+        """Let variables at file scope lie in *memory* from now on, as the tensors of `cut` do."""
         self._of_variables = memory
 
     def _bytes_of_variable(self, nbytes: int) -> Bytes:
@@ -200,7 +200,7 @@ class Device(Presented):
         return memory[start : start + nbytes]
 
     def variable(self, variable: DeviceVariable) -> DeviceTensor:
-        """Return the memory of *variable*: made when it is first asked for, and the same bytes from then on."""
+        """Return the memory of *variable*: made at the first call, and the same bytes afterwards."""
         by_symbol = self._variables.setdefault(variable.home, {})
         if variable.symbol not in by_symbol:
             declared, content = variable.declared, variable.content
@@ -230,19 +230,19 @@ class Device(Presented):
         limit: Limit | str | int | None = None,
         threads: int | None = None,
     ) -> Launch:
-        """Run *kernel* once per task of *dim* and return what it did.
+        """Run *kernel* once per task of *dim* and return the results.
 
-        *dim* is (x, y, z) tasks; *kind* groups them.  Tensors among *args* become pointers.
-        *observe* takes observer objects or checker names.  *seed* picks another legal schedule;
-        *effects* says when asynchronous effects land: "late" (at the sync that waits for them) or
-        "eager"; *timing* off leaves the predicted time out (``time_us`` is NaN).  *layout* is the plan of the
-        kernel's NRAM, the first `mlusim.plan.Layout` among *args* without it; a kernel that calls
-        ``PLAN.place`` needs neither.  *engine* is "python", "native" (C, for kernels of BANG C sources
-        that nothing watches but checkers, which see them in Python where they may have something to report) or "auto", which takes the native one where it can.  *limit* bounds simulated instructions, wall time and
-        growth: a `Limit`, its text, as "seconds=60", or a number of instructions.  *threads* are those of the native engine
-        for this launch, the device's without it; results are the same on any number.  Raises
-        `LaunchError` for a launch that the board would refuse, `Fault` for what the machine cannot do, of them
-        `LimitReached` for a launch that goes on beyond its limit.
+        *dim* is (x, y, z) tasks; *kind* groups them.  Tensors among *args* become pointers. *observe* takes observer
+        objects or checker names.  *seed* picks another legal schedule; *effects* says when asynchronous effects land:
+        "late" (at the sync that waits for them) or "eager"; without *timing* the time is not predicted (``time_us``
+        is NaN).  *layout* is the plan of the kernel's NRAM, by default the first `mlusim.plan.Layout` among *args*; a
+        kernel that calls ``PLAN.place`` needs neither.  *engine* is "python", "native" (C, for kernels of BANG C
+        sources without observers other than checkers, which see them in Python if they may have something to report)
+        or "auto", which uses the native one if possible.  *limit* bounds simulated instructions, wall time and
+        growth: a `Limit`, its text, such as "seconds=60", or a number of instructions.  *threads* is the number of
+        threads of the native engine for this launch, by default the device's; results are the same for any number.
+        Raises `LaunchError` for a launch that the board would refuse, and `Fault` for an error of the kernel, among
+        them `LimitReached` for a launch that exceeds its limit.
         """
         __tracebackhide__ = True  # for pytest
 
@@ -250,13 +250,13 @@ class Device(Presented):
         try:
             return self.launch_with(options, kernel, dim, kind, args)
         except BaseException as error:
-            show_kernel(error)  # here too: this frame stands in front of the kernel's
+            show_kernel(error)  # here too, because this frame comes before the kernel's
             raise
 
     def launch_with(
         self, options: LaunchOptions, kernel: Any, dim: int | Sequence[int], kind: Kind, args: Sequence[Any]
     ) -> Launch:
-        """Run *kernel* as `launch` does, whose keywords are *options*."""
+        """Run *kernel* as `launch` does, with its keywords in *options*."""
         __tracebackhide__ = True
 
         again = self._repeated(self._ran_again(options, kernel, dim, kind, args), options)
@@ -265,7 +265,7 @@ class Device(Presented):
     def launch_again(
         self, options: LaunchOptions, kernel: Any, dim: int | Sequence[int], kind: Kind, args: Sequence[Any]
     ) -> Sequence[str] | None:
-        """Run *kernel* as `launch` does where such a launch is prepared, and return what it printed, and nothing else; None where it is not."""
+        """Run *kernel* as `launch` does if such a launch is prepared, and return only its printed lines; return None if it is not."""
         ran = self._ran_again(options, kernel, dim, kind, args)
         return ran if ran is None else ran.printed
 
@@ -277,7 +277,7 @@ class Device(Presented):
         request = Request(*call, options.checked(args), variables)
         watching = (*attendants(), *request.options.observers)
         if not all(isinstance(observer, Observer) for observer in watching):
-            watching = checkers.observers_of(watching)  # the names live above the machine
+            watching = checkers.observers_of(watching)  # checker names are defined above the machine
         self._check_arguments(request)
         inside = bool(watching) and looks_inside(watching)
         if inside:
@@ -309,7 +309,7 @@ class Device(Presented):
         return handed(watching, self._result(session, watching))
 
     def _second(self, options: LaunchOptions, request: Request, course: Course) -> Launch | None:
-        """Return what the second of a kind of launches did, which nothing watches: it is prepared here; None where it is made in the usual way."""
+        """Return the result of the second launch of its kind without observers, which is prepared here, or None if it runs in the usual way."""
         if course.loaded is None or course.most > 1 or sys.gettrace():
             return None
 
@@ -321,7 +321,7 @@ class Device(Presented):
         return self._repeated(ran, options)
 
     def _repeated(self, ran: "PreparedRun | None", options: LaunchOptions) -> Launch | None:
-        """Return what a launch did that was prepared, as `_ran_again` returns it; None where it is made in the usual way."""
+        """Return the result of a prepared launch *ran*, from `_ran_again`; None if the launch runs in the usual way."""
         if ran is None:
             return None
         return self._result(ran, ()) if isinstance(ran, Session) else self._told(ran, options)
@@ -335,9 +335,10 @@ class Device(Presented):
         args: Sequence[Any],
         session_of: Callable[[], Session] | None = None,
     ) -> "PreparedRun | None":
-        """Run a launch that was prepared, as earlier ones of the kernel are; return what it counted, or its session where a task has called for Python.
+        """Run a launch for which earlier ones of the kernel are prepared; return its counts, or its session if a task has called Python.
 
-        None where it is made in the usual way.  With *session_of*, of a launch that was checked, it is prepared now if it is the second.
+        Return None if the launch runs in the usual way.  With *session_of*, for a checked launch, it is prepared now
+        if it is the second.
         """
         prepared = self._prepared.find(options, kernel, dim, kind, session_of)
         if prepared is None or args.__class__ not in (tuple, list):
@@ -356,7 +357,7 @@ class Device(Presented):
                 self._prepared.end(prepared)
 
     def _told(self, counted: PreparedCounts, options: LaunchOptions) -> Launch:
-        """Return what a prepared launch did that has *counted* so; its facts are worked out when one is asked for."""
+        """Return the result of a prepared launch with the counts *counted*; its facts are computed when one is requested."""
         request, timed = counted.request, options.timing
         sums = LaunchSums(
             lambda: LaunchFacts.of(counted.tally(), timed=timed), self.board, request.kind.unions
@@ -378,7 +379,7 @@ class Device(Presented):
 
     @contextlib.contextmanager
     def _written(self, request: Request) -> Iterator[None]:
-        """Let no tensor that *request* leads to be freed while the block runs; it counts as one more launch of each."""
+        """Prevent the tensors that *request* can access from being freed while the block runs."""
         written = set(request.allocations)
         self._running.append(written)
         try:
@@ -389,7 +390,7 @@ class Device(Presented):
                 allocation.launches += 1
 
     def _spared(self, repeat: Repeatable | None, course: Course, bound: Limit) -> Session | None:
-        """Return a launch that Python does not run: one like *repeat* before, or one in C that Python need not watch."""
+        """Return a launch that need not run in Python: one equal to *repeat*, or one in C without findings."""
         session = None if repeat is None else repeat.again(lambda: self._session(repeat.request, ()))
         if session is not None or course.screening is None:
             return session
@@ -397,7 +398,7 @@ class Device(Presented):
             return course.spared(lambda *args: self._session(course.request, *args), meter)
 
     def _ran(self, course: Course, bound: Limit, watching: Sequence[Observer], choices: object) -> Session:
-        """Return the session of a launch that those who are *watching* see, after its run."""
+        """Run a launch that the observers *watching* see, and return its session."""
         seeing, told = course.seeing(watching)
         counting = [o for o in seeing if o.counts and course.loaded is not None]
         others = [o for o in seeing if o not in counting]
@@ -459,13 +460,13 @@ class Device(Presented):
 
 
 def _nobody_asks(limit: object) -> bool:
-    """Return whether a launch with this *limit* has no observer, limit or schedule of its own, and no trace function is set in this thread."""
+    """Return whether a launch with this *limit* has no observer, limit or schedule of its own, and this thread has no trace function."""
     return not (limit or attendants() or directed() or sys.gettrace()) and limit_of(None) is UNLIMITED
 
 
 @contextlib.contextmanager
 def _metered(bound: Limit) -> Iterator[Meter | None]:
-    """Return the observer of the limit *bound* of a run, or None if there is no limit."""
+    """Yield the observer of the limit *bound* of a run, or None if there is no limit."""
     if bound == UNLIMITED:
         yield None
         return
@@ -476,7 +477,7 @@ def _metered(bound: Limit) -> Iterator[Meter | None]:
 
 @contextlib.contextmanager
 def _counting(session: Session, counting: Sequence[Observer]) -> Iterator[None]:
-    """Let C count within the block for the observers *counting*, which otherwise hear only that the launch begins."""
+    """Let C count within the block for the observers *counting*, which otherwise hear only the beginning of the launch."""
     if not counting:
         yield
         return
@@ -508,14 +509,14 @@ def _arguments(args: object) -> tuple[Any, ...]:
     return tuple(listed("args", args))
 
 
-# Another board for a program that names its own: while it lasts every new device is of that board.
+# A substitute board for a program that names its own: within the block every new device is of that board.
 
 _INSTEAD: ContextVar[Board | None] = ContextVar("board instead", default=None)
 
 
 @contextlib.contextmanager
 def devices_on(board: str | Board) -> Iterator[None]:
-    """Make each `mlusim.Device` and `mlusim.host.Handle` of the block one of *board*, whatever board it is asked for.
+    """Make each `mlusim.Device` and `mlusim.host.Handle` of the block one of *board*, whatever board the program names.
 
     It holds for this thread.  Raises `UsageError` for an unknown board.
     """
@@ -527,5 +528,5 @@ def devices_on(board: str | Board) -> Iterator[None]:
 
 
 def board_for(wanted: str | Board) -> Board:
-    """Return the board of a device that is asked to be of *wanted*."""
+    """Return the board of a new device for which the program names *wanted*."""
     return _INSTEAD.get() or find_board(wanted)

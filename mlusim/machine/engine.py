@@ -1,6 +1,6 @@
-"""`Engine`: whether a launch runs in C, by which compiler, and on how many threads.
+"""`Engine`: whether a launch runs in C, with which compiler, and on how many threads.
 
-A device, the debugger, the operators and the verbs ask it, and know nothing else of the C engine.
+A device, the debugger, the operators and the verbs use it and nothing else of the C engine.
 """
 
 import contextlib
@@ -44,17 +44,17 @@ if TYPE_CHECKING:
 
 PreparedCounts: TypeAlias = Counted
 PreparedRun: TypeAlias = "PreparedCounts | Session"
-"""What a launch that was prepared has left: its counts, or its session where a task has called for Python."""
+"""The result of a prepared launch: its counts, or its session if a task has called Python."""
 
 _failing: "weakref.WeakKeyDictionary[Any, set[tuple[str, ...]]]" = weakref.WeakKeyDictionary()
-"""By kernel, the architectures and compilers with which compiling it failed."""
+"""By kernel, the architectures and compilers with which its compilation failed."""
 
 
 @frozen
 class Engine:
-    """The engine that a launch asks for: ``name`` is one of `ENGINES`, ``compiler`` the command of a C compiler, None without one, ``threads`` the most.
+    """The engine for a launch: ``name`` is one of `ENGINES`, ``compiler`` the command of a C compiler or None, ``threads`` the most threads.
 
-    "auto" takes C where it can, and leaves short launches that something watches to Python, which has run them before a compiler is done.
+    "auto" uses C if possible, but runs short observed launches in Python, which is done before a compiler would be.
     """
 
     name: str
@@ -63,16 +63,16 @@ class Engine:
 
     @classmethod
     def asked(cls, name: object = AUTO, threads: int = 1) -> "Engine":
-        """Return the engine *name*, what the block prefers in place of "auto".  Raises `UsageError` for what is not an engine."""
+        """Return the engine *name*; for "auto", the one that the block prefers.  Raises `UsageError` for an unknown engine."""
         return cls(asked_of(name), available(), threads)
 
     @property
     def lack(self) -> str | None:
-        """The sentence that there is no C compiler, and what to do; None where there is one."""
+        """Return the sentence that there is no C compiler, and what to do; None if there is one."""
         return no_compiler() if self.compiler is None else None
 
     def at_hand(self) -> str:
-        """Return its name; "python", with a warning, where that is C and there is no compiler."""
+        """Return its name; "python", with a warning, if that is C and there is no compiler."""
         if self.name != NATIVE or self.compiler is not None:
             return self.name
         warnings.warn(no_compiler(), EngineWarning, stacklevel=4)
@@ -80,12 +80,12 @@ class Engine:
 
     @staticmethod
     def takes(arch: Arch) -> bool:
-        """Return whether kernels for *arch* become C: not where operands have to be aligned, which only Python checks."""
+        """Return whether kernels for *arch* become C: not if operands have to be aligned, which only Python checks."""
         return arch.generation != 2
 
     @staticmethod
     def performs(row: "Intrinsic", arch: Arch) -> bool:
-        """Return whether *row* has C on *arch*, for some element type at least; otherwise C calls Python for it."""
+        """Return whether *row* has C on *arch* for at least one element type; otherwise C calls Python for it."""
         return is_native(row, arch)
 
     # -- one launch ------------------------------------------------------------------------------
@@ -100,11 +100,11 @@ class Engine:
         counted: bool,
         drawn: bool,
     ) -> "Course":
-        """Return how *request* runs while the observers are *watching*, *inside* the launch or at its ends alone.
+        """Return how *request* runs while the observers *watching* observe it, *inside* the launch or only at its ends.
 
-        *counted* launches have a limit of instructions, *drawn* ones another schedule.
-        Raises `UsageError` where C is asked for by name and cannot run it, and `BuildError` where it does not compile; warns where
-        there is no compiler, and where compiling fails and Python runs it.
+        *counted* launches have a limit of instructions, *drawn* ones another schedule. Raises `UsageError` if C is
+        requested by name and cannot run it, and `BuildError` if that does not compile; warns if there is no compiler,
+        and if compilation fails and Python runs it.
         """
         if inside:
             screening = self.screening(request, board, watching, counted=counted, drawn=drawn)
@@ -123,7 +123,7 @@ class Engine:
     def screening(
         self, request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
     ) -> Screening | None:
-        """Return how C looks in a launch for what those who are *watching* may report; None where it does not."""
+        """Return how C searches a launch for anything that the observers *watching* may report; None if it does not."""
         native = getattr(request.kernel, "native", None)
         if self.name == PYTHON or self.compiler is None or counted or drawn or native is None:
             return None
@@ -132,13 +132,13 @@ class Engine:
         return screening_of(request, board.arch, watching, self.compiler, tries=self.name == AUTO)
 
     def is_worth_compiling(self, request: "Request") -> bool:
-        """Return whether a launch that Python may watch goes to C: where that is asked for, and where "auto" expects it to be long."""
+        """Return whether a launch that Python may observe runs in C: if requested, and if "auto" expects it to be long."""
         return self.name == NATIVE or (self.name == AUTO and is_long(request))
 
     def _loaded(
         self, kernel: "Kernel", board: Board, why: str | None, mode: Mode, *, covered: bool
     ) -> "Loaded | None":
-        """Return the compiled program of *kernel*, which is *covered* where it counts what it passes; None where Python runs it, as *why* says or "auto" prefers."""
+        """Return the compiled program of *kernel*, with counters of statements if *covered*; None if Python runs it, because of *why* or as "auto" prefers."""
         if self.name == PYTHON or (self.name == AUTO and debugged()):
             return None
         if why is None and self.compiler is None:
@@ -153,7 +153,7 @@ class Engine:
         return loaded
 
     def _compiled(self, kernel: "Kernel", arch: Arch, mode: Mode, *, covered: bool) -> "Loaded | None":
-        """Return the compiled program; None where something in the kernel has no C, or "auto" has a compiler that fails."""
+        """Return the compiled program; None if something in the kernel has no C, or if "auto" has a compiler that fails."""
         key = (arch.name, *(self.compiler or ()))
         if self.name == AUTO and key in _failing.get(kernel.native, ()):
             return None
@@ -168,17 +168,17 @@ class Engine:
         return loaded
 
     def counting(self, kernel: "Kernel", arch: Arch) -> "Loaded | None":
-        """Return the compiled program of *kernel* that counts what it passes; None where there is none."""
+        """Return the compiled program of *kernel* with counters of statements, or None if there is none."""
         loaded: Loaded | None = None
         with contextlib.suppress(BuildError):
             loaded = kernel.native.loaded(arch, self.compiler, covered=True)
         return loaded
 
-    # -- what is kept ----------------------------------------------------------------------------
+    # -- caches ----------------------------------------------------------------------------
 
     @staticmethod
     def preparations(heap: "Heap") -> Preparations:
-        """Return the launches in C that are prepared of a device with this *heap*: none yet."""
+        """Return an empty store of prepared launches in C for a device with this *heap*."""
         return Preparations(heap)
 
     @staticmethod
@@ -193,15 +193,15 @@ class Engine:
 
     @staticmethod
     def abandon() -> None:
-        """End the running compilers, for a process that is about to end at once."""
+        """End the running compilers, in a process that is about to end at once."""
         build.abandon()
 
 
 @frozen
 class Course:
-    """How one launch runs: ``loaded`` is its kernel in C, None where Python runs it, ``threads`` how many run its tasks.
+    """How one launch runs: ``loaded`` is its kernel in C, None if Python runs it; ``threads`` is the number of threads for its tasks.
 
-    ``screening`` is not None where C looks first for what checkers may report, on at most ``most`` threads.
+    ``screening`` is not None if C first searches, on at most ``most`` threads, for anything that checkers may report.
     """
 
     request: "Request"
@@ -212,9 +212,10 @@ class Course:
     most: int
 
     def spared(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
-        """Return the session of a launch in C in which nothing is to be reported, or all is known; None where Python has to make it.
+        """Return the session of a launch in C without findings, or with findings that are all known; None if Python has to run it.
 
-        *session_of* makes a session of those who observe, the choices of a schedule, the engine, the meter and the screen.
+        *session_of* makes a session from its observers, the choices of a schedule, the engine, the meter and the
+        screen.
         """
         screening = self.screening
         if screening is None:
@@ -225,20 +226,20 @@ class Course:
         return screening.run(session_of, meter)
 
     def seeing(self, watching: Sequence[Observer]) -> tuple[Sequence[Observer], Sequence[Observer]]:
-        """Return those of *watching* who see the launch that Python makes, and those who were told that it begins."""
+        """Return the observers of *watching* that see the launch in Python, and those that have heard of its beginning."""
         if self.screening is None:
             return watching, ()
         return self.screening.seeing(watching), self.screening.told
 
     def run(self, session: "Session") -> None:
-        """Run the tasks of *session*, and remember the kernel where those who watch were busy with it for long."""
+        """Run the tasks of *session*, and remember the kernel if its observers took long."""
         session.run(None if self.threads < 2 else functools.partial(run_beside, session, self.threads))
         if not session.alone:
             note_watched(session)
 
 
 def _why_not(kernel: "Kernel", board: Board, *, watched: bool, counted: bool, drawn: bool) -> str | None:
-    """Return why C cannot run a launch of *kernel*; None where it can."""
+    """Return why C cannot run a launch of *kernel*; None if it can."""
     if getattr(kernel, "native", None) is None:
         return f"{kernel.name} is Python; only kernels of BANG C sources become C"
     if watched:
