@@ -1,1 +1,1 @@
-"""The machine: cores, pipes, barriers, the schedule, and the single function through which every effect passes."""
+"""The machine: cores, pipes, barriers, the schedule, and the single path that every effect takes."""

@@ -1,4 +1,4 @@
-"""Observers, and the hub that settles once per launch which of them hears of which event."""
+"""Observers, and the hub that decides once per launch which of them hears which event."""
 
 import functools
 import os
@@ -67,7 +67,7 @@ EVENTS = (
 
 
 class ObservedScreen(Protocol):
-    """The record that a launch in C has kept for checkers; `mlusim.machine.native.screen.Screen` says what each member is."""
+    """The record that a launch in C keeps for checkers; `mlusim.machine.native.screen.Screen` describes each member."""
 
     def lack(self, allocation: "Allocation", low: int, high: int, has: "Mask | None") -> None: ...
     def lacking(self) -> "Iterator[tuple[Allocation, Mask | None]]": ...
@@ -88,7 +88,7 @@ class ObservedScreen(Protocol):
 
 
 class TaskRan(NamedTuple):
-    """The core on which a task began: which task it ran, and with which others."""
+    """The first task on a core: its place, and the cores that ran with it."""
 
     place: TaskPlace
     union: "Union"
@@ -96,7 +96,7 @@ class TaskRan(NamedTuple):
 
 
 class OnMemoryCore(NamedTuple):
-    """An instruction that a memory core cannot execute: the core that came to it first, its place and name, and how often cores did."""
+    """An instruction that a memory core cannot execute: the first core that reached it, its place and name, and how often cores did."""
 
     core: TaskRan
     site: Site
@@ -105,7 +105,7 @@ class OnMemoryCore(NamedTuple):
 
 
 class MisplacedScalar(NamedTuple):
-    """A scalar access that is not aligned, or not where scalar code reaches: the core that came to it first, the step, the type, how often cores did."""
+    """A misaligned scalar access, or one where scalar code has no access: the first core that reached it, the step, the type, and how often cores did."""
 
     core: TaskRan
     step: Step
@@ -114,17 +114,17 @@ class MisplacedScalar(NamedTuple):
 
     @property
     def site(self) -> Site:
-        """The place of the access."""
+        """Return the place of the access."""
         return self.step.site
 
     @property
     def name(self) -> str:
-        """The name of the access, as findings have it."""
+        """Return the name of the access, as in findings."""
         return self.step.name
 
 
 class MetAlone(NamedTuple):
-    """A barrier of the cluster in a Block task: the core that came to it first, its place and name, and how often cores did."""
+    """A barrier of the cluster in a Block task: the first core that reached it, its place and name, and how often cores did."""
 
     core: TaskRan
     site: Site
@@ -137,11 +137,12 @@ LeftOut = OnMemoryCore | MisplacedScalar | MetAlone
 
 @define
 class SharedRun:
-    """All accesses of a launch to memory that tasks share, in their order, each piece of an operand by itself.
+    """All accesses of a launch to memory that tasks share, in their order; each piece of an operand is a separate access.
 
-    A row of ``accesses`` has the first byte, the bytes, the kind (`READS`, `CHANGES` or `WRITES`), the task, the number of the statement and the number of
-    the instruction among those that touch such memory.  ``memory`` has the number of each one's memory, ``ends`` is true of the last piece of an operand.
-    The rows ``valued`` are small stores of which the ``values`` are known.  ``events`` are what happened before the row of a number: a task began, tasks met
+    A row of ``accesses`` has the first byte, the bytes, the kind (`READS`, `CHANGES` or `WRITES`), the task, the
+    number of the statement and the number of the instruction among those that access such memory.  ``memory`` has the
+    number of each one's memory, ``ends`` is true of the last piece of an operand. The rows ``valued`` are small
+    stores with the known ``values``.  ``events`` are the events before the row of a number: a task began, tasks met
     at a barrier, an atomic had acted on one word, or memories ended.
     """
 
@@ -160,8 +161,8 @@ class Effect:
     """One execution of a step by a core.
 
     ``number`` counts the launch's effects in the order of their issue.  ``landed`` is false until the
-    bytes have changed.  ``arguments`` are the kernel's, in their order; ``result`` is what the kernel
-    gets back.  ``kept`` is what an observer keeps from `Observer.computes` to `Observer.computed`.
+    bytes have changed.  ``arguments`` are the kernel's, in their order; ``result`` is the kernel's
+    return value.  ``kept`` is data that an observer passes from `Observer.computes` to `Observer.computed`.
     """
 
     step: Step
@@ -175,27 +176,27 @@ class Effect:
 
     @property
     def name(self) -> str:
-        """The intrinsic, without leading underscores."""
+        """Return the intrinsic's name without leading underscores."""
         return self.step.name
 
     @property
     def pipe(self) -> "Pipe":
-        """The pipe that carries it."""
+        """Return the pipe that executes it."""
         return self.step.pipe
 
     @property
     def reads(self) -> "tuple[Access, ...]":
-        """The bytes that it reads."""
+        """Return the bytes that it reads."""
         return self.step.reads
 
     @property
     def writes(self) -> "tuple[Access, ...]":
-        """The bytes that it writes."""
+        """Return the bytes that it writes."""
         return self.step.writes
 
     @property
     def site(self) -> Site:
-        """File and line of the kernel statement that issued it."""
+        """Return the file and line of the kernel statement that issued it."""
         return self.step.site
 
 
@@ -204,39 +205,39 @@ Listener = Callable[..., Any] | None
 
 
 class Observer:
-    """The base of observers of a launch.  Override what you care about; every method is empty.
+    """The base of observers of a launch.  Override the methods you need; every one is empty.
 
-    ``issue`` comes when an instruction is issued, ``effect`` just before its bytes change and
+    ``issue`` is called when an instruction is issued, ``effect`` just before its bytes change and
     ``retire`` just after; for a blocking instruction the three follow each other, and a scalar access
     has no ``retire``.  An observer never changes the machine.  ``findings`` is collected when the
     launch ends, or when a fault ends it.
 
-    An observer that returns True from ``scalar``, ``issue`` or ``effect`` has learned all that it wants of that step:
-    where all say so, the same step is not announced again until an observer calls ``core.hub.renew()``.
+    An observer that returns True from ``scalar``, ``issue`` or ``effect`` needs no more of that step:
+    if all return True, the step is not announced again until an observer calls ``core.hub.renew()``.
     """
 
     name = "observer"
-    every_step = False  # whether launches keep every instruction for their timeline and lines
-    afterwards = False  # whether it only looks at launches that are over, so that any engine may run them
+    every_step = False  # whether launches record every instruction for their timeline and lines
+    afterwards = False  # whether it uses only finished launches, so that any engine may run them
     between = False
-    """Whether it hears only that launches and tasks begin and end, so that any engine may run them."""
+    """Set if it hears only the beginning and end of launches and tasks, so that any engine may run them."""
     counts = False
-    """Whether it wants, of kernels of BANG C, no more than how often statements and outcomes of tests came; C counts them for ``counted``."""
+    """Set if it needs only the counts of statements and outcomes of conditions in kernels of BANG C, which C counts for ``counted``."""
     screens = 0
-    """What C has to look for in a launch that it runs for this class, not for one derived of it (`mlusim.machine.observed.Screened`).
+    """The problems for which C searches a launch on behalf of this class, but not of its subclasses (`mlusim.machine.observed.Screened`).
 
-    0: it has to hear of the launch itself.
+    0: it must observe the launch itself.
     """
     every_read = False
-    """Whether C keeps reads of what a kernel takes as const, too, where it looks for races."""
+    """Set if C records reads of const parameters, too, when it looks for races."""
 
     @property
     def findings(self) -> Iterable[Any]:
-        """The observer's findings, collected at the end."""
+        """Return the observer's findings, collected at the end."""
         return ()
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """A launch begins; and has a board and what was asked of it."""
+        """A launch begins; *launch* has the board and the request."""
 
     def task_begin(self, core: "Core") -> None:
         """A task, or a memory core, begins on *core*."""
@@ -245,53 +246,54 @@ class Observer:
         """*core* declared on-chip memory."""
 
     def place(self, core: "Core", placements: "tuple[Placement, ...]") -> None:
-        """*placements* are now the plans of *core*'s buffers, as `mlusim.memory.regions.Placement`."""
+        """*placements* are now the active plans of *core*'s buffers, as `mlusim.memory.regions.Placement`."""
 
     def scalar(self, effect: "Effect") -> bool | None:
-        """A scalar load or store, for those who do not care for other instructions; before its issue.
+        """A scalar load or store, before its issue, for observers that ignore other instructions.
 
-        True: say nothing of this step until something is new.
+        True: do not announce this step again until `renew`.
         """
 
     def value(self, core: "Core", change: "ValueChange", site: "Site") -> None:
-        """Arithmetic of BANG C at *site* silently changed a number of *core*, as *change* says.
+        """Arithmetic of BANG C at *site* silently changed a number of *core*, as *change* describes.
 
-        Code that reports it is made only for launches that someone with this method watches.
+        Code that reports it is generated only for launches with an observer that overrides this method.
         """
 
     def taken(self, core: "Core", value: object, variable: str = "") -> "Follower | None":
-        """Code of BANG C on *core* keeps *value*, which it may have just loaded; return what follows it if it has no value.
+        """Code of BANG C on *core* stores *value*, which it may have just loaded; return a follower if it is uninitialized.
 
-        With *variable* the value is that of a variable, or of a member, to which nothing has been assigned yet.
-        Code that asks is made only for launches that someone with this method watches; the first of them is asked.
+        With *variable* the value is that of a variable, or of a member, to which nothing has been assigned yet. Code
+        that calls this is generated only for launches with an observer that overrides it; only the first such
+        observer is called.
         """
 
     def passed(self, core: "Core", place: tuple[str, int, int]) -> None:
-        """Code of BANG C on *core* has come to the statement, or the function, at *place* (file, line, column)."""
+        """Code of BANG C on *core* has reached the statement, or the function, at *place* (file, line, column)."""
 
     def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
-        """The test at *place* (file, line, column) in code of BANG C on *core* had this *outcome*.
+        """The condition at *place* (file, line, column) in code of BANG C on *core* had this *outcome*.
 
-        Code that reports it is made only for launches that someone with this method watches.
+        Code that reports it is generated only for launches with an observer that overrides this method.
         """
 
     def left_out(self, core: "Core", row: "Intrinsic") -> None:
-        """Compiled code on the memory core *core* is at *row*, which needs NRAM or WRAM and so has no effect there."""
+        """Compiled code on the memory core *core* has reached *row*, which needs NRAM or WRAM and so has no effect there."""
 
     def issue(self, effect: "Effect") -> bool | None:
-        """An instruction was issued.  True: say nothing of this step until something is new."""
+        """An instruction was issued.  True: do not announce this step again until `renew`."""
 
     def effect(self, effect: "Effect") -> bool | None:
-        """The bytes are about to change.  True: say nothing of this step until something is new."""
+        """The bytes are about to change.  True: do not announce this step again until `renew`."""
 
     def retire(self, effect: "Effect") -> None:
         """The bytes have changed."""
 
     def computes(self, effect: "Effect") -> bool | None:
-        """An instruction other than a copy is about to act, which is announced each time.  True: never announce this step again."""
+        """An instruction other than a copy is about to act; announced every time.  True: never announce this step again."""
 
     def computed(self, effect: "Effect") -> None:
-        """An instruction that was announced by `computes` has acted; of one that returns something ``effect.result`` is that."""
+        """An instruction that `computes` announced has acted; ``effect.result`` is its return value."""
 
     def control(self, core: "Core", name: str) -> None:
         """*core* begins *name*: a wait for its pipes, for other cores or for a mutex, or the end of one."""
@@ -303,7 +305,7 @@ class Observer:
         """A core waited for its pipes, or a barrier completed."""
 
     def fault(self, core: "Core", fault: "Fault") -> None:
-        """*core* did what the machine cannot do; the launch ends here, without `launch_end`."""
+        """*core* caused a fault; the launch ends here, without `launch_end`."""
 
     def error(self, core: "Core", error: BaseException) -> None:
         """The kernel raised an exception that is not a fault of the machine; the launch ends here, without `launch_end`."""
@@ -315,63 +317,63 @@ class Observer:
         """The launch is over."""
 
     def fetched(self, allocation: "Allocation", low: int, high: int) -> None:
-        """The host copied bytes [*low*, *high*) of a tensor back, after launches; heard by those who attend every launch."""
+        """The host copied bytes [*low*, *high*) of a tensor back after launches; called for observers of every launch."""
 
     def host_mistake(self, finding: Any) -> None:
-        """The host of a program did what it should not have, as *finding* says, or a fault that was not raised.
+        """The host of a program made the mistake described by *finding*, or a fault that was not raised.
 
-        It is heard by those who attend every launch.
+        It is called for observers of every launch.
         """
 
     def screen_begin(self, launch: "RunningLaunch", screen: "ObservedScreen") -> bool:
-        """C is going to run *launch*, and look for what is in ``screens``; False: Python has to.
+        """C is about to run *launch* and search it for the problems in ``screens``; False: Python has to run it.
 
-        It is called before `launch_begin`, which comes at the end of a launch in which nothing was found.
+        It is called before `launch_begin`, which is called at the end of a launch without findings.
         """
         del launch, screen
         return True
 
     def screen_end(self, screen: "ObservedScreen") -> bool:
-        """The run is over, or its fault has ended it, and C has found nothing; return whether that also holds for what *screen* has kept."""
+        """The run is over, or its fault has ended it, and C has found nothing; return whether *screen*'s records confirm that."""
         del screen
         return True
 
     @property
     def complete(self) -> bool:
-        """True where one that `hears_again` has heard all that it has to."""
+        """Return whether an observer from `hears_again` has heard all it needs."""
         return True
 
     def hears_again(self, screen: "ObservedScreen") -> "Observer | None":
-        """Return who has to hear of some tasks once more, in Python, to say what *screen* has counted; None if that is not necessary.
+        """Return the observer that has to hear some tasks once more, in Python, to describe the counts of *screen*; None if that is not necessary.
 
-        It comes before `screened`, and ends the run by an exception when it is ``complete``.
+        It is called before `screened`, and the run is ended by an exception when the observer is ``complete``.
         """
         del screen
         return None
 
     def screened(self, screen: "ObservedScreen") -> None:
-        """The launch is over, and Python need not run it: take over what *screen* knows; report what follows.  The fault comes after that, if one ended it."""
+        """The launch is over, and Python need not run it: use the records of *screen* and report their findings.  A fault that ended it is announced afterwards."""
 
     def repeats(self, kernel: "Kernel") -> bool:
-        """Return whether it would find in the next launch of *kernel* what it found in the last, of the same arguments and no memory."""
+        """Return whether the next launch of *kernel* with the same arguments and no memory would have the same findings as the last."""
         del kernel
         return False
 
     def left(self) -> Any:
-        """Return what it has found in the last launch, which `take_over` takes, where it `repeats`."""
+        """Return the findings of the last launch, for a later `take_over`, if it `repeats`."""
 
     def take_over(self, launch: "RunningLaunch", left: Any) -> None:
-        """*launch* is the same as the one that has *left* this, so that it does not run; comes in place of its beginning."""
+        """Adopt *left*, the result of `left` for a launch equal to *launch*, which does not run; called instead of `launch_begin`."""
 
     def counted(self, covers: Sequence[tuple[str, int, int, bool | None]], counts: object) -> None:
-        """The statements (None) and outcomes of tests of *covers* came so often: an array with a row for each task, the last for memory cores."""
+        """The statements (None) and outcomes of conditions in *covers* were executed so often: an array with a row for each task, the last for memory cores."""
 
     def launched(self, launch: Any) -> None:
-        """A launch has left *launch*, a `mlusim.Launch`; comes last of all, and never after a fault."""
+        """A launch has returned *launch*, a `mlusim.Launch`; called last of all, and never after a fault."""
 
 
 class Hub:
-    """For each event: None, one bound method, or a fan-out over those who override it."""
+    """For each event: None, one bound method, or a function that calls all observers that override it."""
 
     __slots__ = (*EVENTS, "deaf", "epoch", "every_step")
 
@@ -399,9 +401,9 @@ class Hub:
     launch_end: Listener
 
     def __init__(self, observers: Iterable[Observer], told: Collection[Observer] = ()) -> None:
-        """Settle who hears of what; those who were *told* that the launch begins are not told again."""
+        """Determine the observers of each event; those in *told* have already heard `launch_begin` and are not called again."""
         listening = tuple(observers)
-        self.deaf = True  # nothing is heard of what cores do
+        self.deaf = True  # no event of cores is observed
         for event in EVENTS:
             heard = [getattr(o, event) for o in listening if _overrides(o, event)] if listening else None
             if heard and told and event == "launch_begin":
@@ -412,12 +414,12 @@ class Hub:
         self.every_step = bool(listening) and any(getattr(o, "every_step", False) for o in listening)
 
     def renew(self) -> None:
-        """Let steps that were left unannounced be announced again."""
+        """Let steps that are no longer announced be announced again."""
         self.epoch += 1
 
     @property
     def watches(self) -> bool:
-        """True where any observer listens to single instructions."""
+        """Return whether any observer hears single instructions."""
         return any(getattr(self, event) is not None for event in ("issue", "effect", "retire", "computes"))
 
 
@@ -434,7 +436,7 @@ def _hears_inside(observer: Observer) -> bool:
 def sorted_by_interest(
     observers: Iterable[Observer],
 ) -> tuple[tuple[Observer, ...], tuple[Observer, ...]] | None:
-    """Return those who look for something, and those who hear of the ends, or of counts, only; None where none looks, or someone hears of more."""
+    """Return the checkers, and the observers that hear only ends or counts; None if there is no checker, or if any other observer hears more."""
     checkers, told = [], []
     for observer in observers:
         if type(observer).__dict__.get("screens", 0):
@@ -447,23 +449,23 @@ def sorted_by_interest(
 
 
 def looks_inside(observers: Iterable[Observer]) -> bool:
-    """Return whether any of *observers* wants to know what happens during a launch."""
+    """Return whether any of *observers* needs to know events during a launch."""
     return any(observer.every_step or not observer.afterwards for observer in observers)
 
 
 def hears_of_instructions(observers: Iterable[Observer]) -> bool:
-    """Return whether any of *observers* hears of what a task does, which C does not tell."""
+    """Return whether any of *observers* hears actions of a task that C does not report."""
     return any(o.every_step or not (o.afterwards or o.between) for o in observers)
 
 
 def wants_counts(observers: Iterable[Observer]) -> bool:
-    """Return whether what *observers* want to know of what is in a launch is counted by C."""
+    """Return whether C counts everything that *observers* need from inside a launch."""
     inside = [o for o in observers if o.every_step or not (o.afterwards or o.between)]
     return bool(inside) and all(o.counts and not o.every_step for o in inside)
 
 
 def wants_steps(observers: Sequence[Observer]) -> bool:
-    """Return whether *observers* want to know every instruction of a launch behind it, and hear of nothing while it runs."""
+    """Return whether *observers* need every instruction of a finished launch, and no events while it runs."""
     for observer in observers:
         if observer.every_step:
             return not any(map(_hears_inside, observers))
@@ -471,7 +473,7 @@ def wants_steps(observers: Sequence[Observer]) -> bool:
 
 
 def handed(observers: Iterable[Observer], launch: "Result") -> "Result":
-    """Give *launch* to each of *observers*, and return it."""
+    """Pass *launch* to each of *observers*, and return it."""
     for observer in observers:
         observer.launched(launch)
     return launch
@@ -490,7 +492,7 @@ def _fan_out(heard: list[Callable[..., Any]]) -> Callable[..., Any]:
     def tell(*arguments: object) -> bool:
         satisfied = True
         for call in calls:
-            if call(*arguments) is not True:  # None, as most answer, wants to hear more
+            if call(*arguments) is not True:  # None, the usual result, keeps the step announced
                 satisfied = False
         return satisfied
 
@@ -498,29 +500,29 @@ def _fan_out(heard: list[Callable[..., Any]]) -> Callable[..., Any]:
 
 
 class Attendance(NamedTuple):
-    """The observers of every launch of a thread, and their lock: they hear of one launch at a time."""
+    """The observers of every launch of a thread, and the lock that lets them hear one launch at a time."""
 
     observers: "tuple[Observer, ...]"
     turn: AbstractContextManager[Any]
 
 
 TOLD = "MLUSIM_LAUNCHES"
-"""The variable of the environment that names the file to which processes of a watched program tell their launches."""
+"""The environment variable that names the file to which processes of an observed program write their launches."""
 
 
 class Teller(Observer):
-    """Writes the name of each kernel that this process launches to the file *path*, for the process that reads it."""
+    """Writes the name of each kernel that this process launches to the file *path*, for another process that reads it."""
 
     name = "teller"
-    afterwards = True  # no engine has to tell it more
+    afterwards = True  # it needs nothing else from an engine
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Announce *launch*; the process that watched may be gone."""
+        """Announce *launch*; the reading process may have ended."""
         with suppress(OSError):
-            number = os.open(self._path, os.O_WRONLY | os.O_APPEND)  # several processes append to it
+            number = os.open(self._path, os.O_WRONLY | os.O_APPEND)  # several processes append to the file
             try:
                 os.write(number, f"{launch.request.kernel.name}\n".encode())
             finally:
@@ -533,7 +535,7 @@ _ATTENDING: ContextVar[Attendance] = ContextVar("attending", default=_UNWRITTEN)
 
 @contextmanager
 def attending(observers: Iterable[Observer]) -> Iterator[None]:
-    """While it lasts, *observers* watch every launch that is made, before those that the launch names."""
+    """Within the block, *observers* observe every launch, before the launch's own observers."""
     outer = _ATTENDING.get()
     turn = outer.turn if outer.observers else threading.RLock()
     token = _ATTENDING.set(Attendance((*outer.observers, *observers), turn))
@@ -544,44 +546,44 @@ def attending(observers: Iterable[Observer]) -> Iterator[None]:
 
 
 def attendants() -> tuple[Observer, ...]:
-    """Return those who watch every launch just now."""
+    """Return the current observers of every launch."""
     return _ATTENDING.get().observers
 
 
 def tell_fetched(allocation: "Allocation", low: int, high: int) -> None:
-    """Tell those who watch every launch that the host copies bytes [*low*, *high*) of *allocation* back."""
+    """Announce to the observers of every launch that the host copies bytes [*low*, *high*) of *allocation* back."""
     for observer in _ATTENDING.get().observers:
         if _overrides(observer, "fetched"):
             observer.fetched(allocation, low, high)
 
 
 def tell_mistake(finding: object) -> None:
-    """Tell those who watch every launch what the host of a program did wrong."""
+    """Announce a mistake of a program's host to the observers of every launch."""
     for observer in _ATTENDING.get().observers:
         if _overrides(observer, "host_mistake"):
             observer.host_mistake(finding)
 
 
 def hears_of_mistakes() -> bool:
-    """Return whether someone who watches every launch wants to know what the host of a program does wrong."""
+    """Return whether any observer of every launch hears mistakes of a program's host."""
     return any(_overrides(observer, "host_mistake") for observer in _ATTENDING.get().observers)
 
 
 def turn() -> AbstractContextManager[Any]:
-    """Return the lock that a launch holds while it runs, so that those who watch several threads hear of one after the other."""
+    """Return the lock that a launch holds while it runs, so that observers of several threads hear one launch after the other."""
     return _ATTENDING.get().turn
 
 
 def adoption() -> Callable[[], object]:
-    """Return a function that, called in another thread, lets the observers of this thread watch that one too."""
+    """Return a function that, called in another thread, lets the observers of this thread observe that one too."""
     return functools.partial(_ATTENDING.set, _ATTENDING.get())
 
 
 _PLACE: ContextVar[tuple[Callable[[], str], bool] | None] = ContextVar("launched_from", default=None)
 
 
-class launched_from:  # noqa: N801 - reads as what it does
-    """Says that launches within the block were written at *place*, which is called when a finding names it; each does where it is *shown*."""
+class launched_from:  # noqa: N801 - reads like a verb
+    """Gives launches within the block a place in the host's source; *place* is called when a finding names it, and if *shown*, every finding does."""
 
     __slots__ = ("_token", "_told")
 
@@ -596,21 +598,21 @@ class launched_from:  # noqa: N801 - reads as what it does
 
 
 def launch_place() -> str | None:
-    """Return the place of the launch that runs; None where it was not told."""
+    """Return the place of the running launch, or None if it is unknown."""
     place = _PLACE.get()
     return None if place is None else place[0]()
 
 
 def shown_launch_place() -> str | None:
-    """Return the same where each finding of the launch names it, None elsewhere."""
+    """Return the place of the running launch if every finding names it, otherwise None."""
     place = _PLACE.get()
     return launch_place() if place is not None and place[1] else None
 
 
 class EveryStep(Observer):
-    """Has every launch that it watches keep its instructions: ``launch.timeline`` and ``launch.lines`` name them.
+    """Has every observed launch record its instructions: ``launch.timeline`` and ``launch.lines`` name them.
 
-    It hears of nothing itself, so instructions are not announced on its account.
+    It hears no events itself, so instructions are not announced for it.
     """
 
     name = "every step"

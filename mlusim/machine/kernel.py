@@ -1,4 +1,4 @@
-"""Kernels: the function that the machine runs, its launch kind and grid, and where its source is."""
+"""Kernels: the function that the machine runs, its launch kind and grid, and its source."""
 
 import functools
 import inspect
@@ -20,10 +20,10 @@ _LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isas
 
 @frozen(eq=False)
 class DeviceVariable:
-    """A variable at file scope in GDRAM, which a device has once for all launches of the kernels that were loaded together.
+    """A variable at file scope in GDRAM, of which a device has one for all launches of the kernels that were loaded together.
 
-    ``home`` is the file that it belongs to, ``symbol`` its name there; ``content`` are its first bytes, and zeros follow up to its
-    ``nbytes``.
+    ``home`` is the file that it belongs to, ``symbol`` its name there; ``content`` are its first bytes, followed by
+    zeros up to its ``nbytes``.
     """
 
     home: object
@@ -34,12 +34,12 @@ class DeviceVariable:
 
 
 ESTIMATE = "an estimate of this lowering, not of the vendor's compiler"
-"""What the time and the memory of a kernel are that was written in another language, and made into BANG C here."""
+"""The note on time and memory of a kernel in another language, from which BANG C was generated."""
 
 
 def estimate_in(file: str) -> str:
-    """Return what time and memory are of a kernel of BANG C whose lines are those of *file*: `ESTIMATE` of a Python file, else ""."""
-    # Only what makes BANG C of another language names such a file by #line.
+    """Return the note on time and memory of a kernel of BANG C whose lines are those of *file*: `ESTIMATE` for a Python file, else ""."""
+    # Only BANG C that was generated from another language names such a file by #line.
     return ESTIMATE if file.endswith(".py") else ""
 
 
@@ -47,22 +47,22 @@ class Kernel:
     """A function that the machine runs once per task as ``body(mlu, *args)``.
 
     A kernel is also callable, so that one kernel may use another as a device function.  ``compiled`` says that it
-    comes from BANG C: it may declare all of a memory, and what one kind of core cannot do has no effect on it, as
-    the vendor's compiler has it (see decision 0016 and `engine.issue`).
+    comes from BANG C: it may declare all of a memory, and an instruction that one kind of core lacks has no effect
+    there, as with the vendor's compiler (see decision 0016 and `engine.issue`).
     """
 
     compiled = False
     estimate = ""
-    """What its time and memory are, where it was written in another language: `ESTIMATE`."""
+    """The note on its time and memory if it was written in another language: `ESTIMATE`."""
 
     def __init__(self, body: Callable[..., Any]) -> None:
         if not callable(body):
             raise UsageError(f"{body!r} is not a function; a kernel is a function of mlu and its arguments")
         functools.update_wrapper(self, body)
         self.body = body
-        # Its form in C, where it has one (`machine.native.run`).
+        # Its program in C, if it has one (`machine.native.run`).
         self.native: Any = getattr(body, "native", None)
-        # Where given: makes of an mlu and arguments what one core calls for each of its tasks.
+        # If set, it makes from an mlu and arguments a function that one core calls for each of its tasks.
         self.prepared: Callable[[Any, Sequence[Any]], Callable[[], None]] | None = getattr(
             body, "prepared", None
         )
@@ -76,7 +76,7 @@ class Kernel:
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """Run the body as a device function on the calling core: ``kernel(mlu, ...)`` inside another kernel.
 
-        Raises `UsageError` where no mlu is given, as in a call from the host.
+        Raises `UsageError` without an mlu, as in a call from the host.
         """
         if not hasattr(args[0] if args else kwargs.get("mlu"), BUILT_INS[0]):
             raise UsageError(
@@ -88,7 +88,8 @@ class Kernel:
     def __getitem__(self, grid: object) -> "KernelOnGrid":
         """Return the kernel on a grid: ``kernel[8](z, x, n)``, ``kernel[8, UNION1]``, ``kernel[(4, 2, 1), UNION1, device]``.
 
-        To call that is to launch it on the device of the tensors, or on the one in the brackets; it returns the launch.
+        A call of the result launches it on the device of the tensors, or on the one in the brackets, and returns the
+        launch.
         """
         return KernelOnGrid.of(self, grid if isinstance(grid, tuple) else (grid,))
 
@@ -96,14 +97,14 @@ class Kernel:
         return f"<kernel {self.name}>"
 
     def __reduce__(self) -> str:
-        """Return its name in its module: another process finds the kernel there, as it finds a function."""
+        """Return its name in its module, by which another process finds the kernel as it finds a function."""
         return str(getattr(self, "__qualname__", self.name))
 
     def refuse_later(self, result: object) -> None:
-        """Raise `UsageError` for what a body has returned instead of doing its work."""
+        """Raise `UsageError` for a body that returned a generator or coroutine instead of doing its work."""
         if inspect.isgenerator(result) or inspect.iscoroutine(result) or inspect.isasyncgen(result):
             if inspect.iscoroutine(result):
-                result.close()  # or Python would warn that it was never awaited
+                result.close()  # otherwise Python would warn that it was never awaited
             raise UsageError(
                 f"{self.name} returns a generator or a coroutine, whose body has not run; "
                 "write the kernel without yield and async"
@@ -111,22 +112,22 @@ class Kernel:
 
     @property
     def on_stack(self) -> tuple[StackVariable, ...]:
-        """The local variables on the stack alive at once where they take most; none for a kernel in Python."""
+        """Return the local variables on the stack that are alive at the moment of its largest size; none for a kernel in Python."""
         return ()
 
     @functools.cached_property
     def _signature(self) -> inspect.Signature:
-        """Return the signature of the body; found once, for a kernel may be launched again and again."""
+        """Return the signature of the body; computed once, because a kernel may be launched again and again."""
         return inspect.signature(self.body)
 
     @property
     def element_types(self) -> Mapping[str, DType]:
-        """The types that its pointers lead to, by the names of the parameters; in Python the arguments say it."""
+        """Return the element types of its pointer parameters by name; empty in Python, where the arguments have types."""
         return {}
 
     @property
     def parameters(self) -> list[str]:
-        """The names of the parameters after ``mlu``, as in the source of the body; none if it does not name them."""
+        """Return the names of the parameters after ``mlu``, as in the source of the body; none if it does not name them."""
         try:
             return list(self._signature.parameters)[1:]
         except (TypeError, ValueError):  # some callables have none
@@ -134,7 +135,7 @@ class Kernel:
 
     @functools.cached_property
     def _counts(self) -> range:
-        """How many positional arguments surely fit; empty if only a call by the signature can tell."""
+        """Return the numbers of positional arguments that certainly fit; empty if only the signature can decide."""
         parameters = list(self._signature.parameters.values())
         if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
             return range(0)
@@ -142,7 +143,7 @@ class Kernel:
 
     @property
     def variables(self) -> tuple[DeviceVariable, ...]:
-        """The variables in GDRAM that it reaches; none for a kernel in Python, which is given tensors."""
+        """Return the variables in GDRAM that it uses; none for a kernel in Python, whose tensors are arguments."""
         return ()
 
     def oversize(self, _arch: Arch) -> str | None:
@@ -191,7 +192,7 @@ KINDS = (BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16)
 
 
 def kind_called(kind: Kind | str) -> Kind:
-    """Return the task type *kind*, or the one of that name in any case; vendor names too.  Raises `UsageError` for another."""
+    """Return the task type *kind*, or the one with that name in any case; vendor names too.  Raises `UsageError` for any other."""
     if isinstance(kind, Kind):
         return kind
     name = kind.upper().removeprefix("CNRTFUNCTYPE")
@@ -203,7 +204,7 @@ def kind_called(kind: Kind | str) -> Kind:
 
 @frozen
 class KernelOnGrid:
-    """A kernel with the grid and the kind of its launches, and the device where it is named; calling it launches."""
+    """A kernel with the grid and the kind of its launches, and the device if it is named; calling it launches."""
 
     kernel: Kernel
     dim: Any
@@ -212,9 +213,9 @@ class KernelOnGrid:
 
     @classmethod
     def of(cls, kernel: Kernel, words: tuple[Any, ...]) -> "KernelOnGrid":
-        """Return ``kernel[words]``, whose words are numbers of tasks, then a kind or its name, then a device."""
+        """Return ``kernel[words]``: *words* are numbers of tasks, then a kind or its name, then a device."""
         rest = list(words)
-        # Its class stands above this file.
+        # Its class is defined in a higher layer.
         device = rest.pop() if rest and hasattr(rest[-1], "launch") else None
         kind = kind_called(rest.pop()) if rest and isinstance(rest[-1], Kind | str) else BLOCK
         dim = rest[0] if len(rest) == 1 else (*rest, *(1,) * (3 - len(rest)))
@@ -223,7 +224,7 @@ class KernelOnGrid:
         return cls(kernel, dim, kind, device)
 
     def __call__(self, *args: object, **options: object) -> Any:
-        """Launch with *args*; *options* are those of `Device.launch`.  Raises `UsageError` where no device is known."""
+        """Launch with *args*; *options* are those of `Device.launch`.  Raises `UsageError` if no device is known."""
         devices = (getattr(argument, "device", None) for argument in args)
         device = self.device or next((d for d in devices if hasattr(d, "launch")), None)
         if device is None:
@@ -239,11 +240,11 @@ def kernel(body: Callable[..., Any]) -> Kernel:
     return Kernel(body)
 
 
-# Which grids of tasks a board takes.
+# The grids of tasks that a board accepts.
 
 
 def grid_of(board: Board, dim: int | Sequence[int], kind: Kind) -> tuple[int, int, int]:
-    """Return the three sizes of the grid *dim* of tasks of a *kind*.  Raises `LaunchError` for one that *board* does not take."""
+    """Return the three sizes of the grid *dim* of tasks of a *kind*.  Raises `LaunchError` for one that *board* does not accept."""
     if not isinstance(kind, Kind) or kind not in KINDS:
         names = ", ".join(k.name for k in KINDS)
         raise LaunchError(f"kind = {kind!r} is not a task type; use one of {names}")

@@ -24,7 +24,7 @@ from mlusim.time.timeline import Forecast, Timeline
 
 @frozen(eq=False)
 class QueuePlace:
-    """A queue by its number, and what tells when the launch begins there: us, by the predicted times of what is before it."""
+    """A queue by its number, and a function that returns when the launch begins there: us, by the predicted times of earlier work."""
 
     number: int
     begin: Callable[[], float]
@@ -33,8 +33,8 @@ class QueuePlace:
 _PLACE: ContextVar[QueuePlace | None] = ContextVar("queue_place", default=None)
 
 
-class in_queue:  # noqa: N801 - reads as what it does
-    """Gives the launches of the block to a queue at *place*."""
+class in_queue:  # noqa: N801 - reads like a verb
+    """Assigns the launches of the block to a queue at *place*."""
 
     __slots__ = ("_place", "_token")
 
@@ -49,13 +49,13 @@ class in_queue:  # noqa: N801 - reads as what it does
 
 
 def queue_place() -> QueuePlace | None:
-    """Return the place of a launch that is made now; None where no queue is known."""
+    """Return the place of a launch that is made now; None if no queue is known."""
     return _PLACE.get()
 
 
 @frozen(eq=False)
 class LaunchFacts:
-    """The facts of a launch, as `Launch` says; there are no ``tasks`` where it was not timed."""
+    """The facts of a launch, as described in `Launch`; ``tasks`` is empty if it was not timed."""
 
     instructions: Instructions
     traffic: Mapping[str, int]
@@ -70,7 +70,7 @@ class LaunchFacts:
 
     @classmethod
     def of(cls, tally: Tally, *, timed: bool) -> "LaunchFacts":
-        """Return the facts that *tally* has summed up."""
+        """Return the facts of *tally*."""
         return cls(
             instructions=tally.instructions,
             traffic=tally.traffic,
@@ -86,7 +86,7 @@ class LaunchFacts:
 
 
 class LaunchSums:
-    """The facts of a launch, which *tell* works out when they are first asked for, and the prediction of its time on *board* with *unions* clusters a place."""
+    """The facts of a launch, which *tell* computes at their first use, and the prediction of its time on *board* with *unions* clusters per union."""
 
     def __init__(self, tell: Callable[[], LaunchFacts], board: Board, unions: int) -> None:
         self._tell: Callable[[], LaunchFacts] | None = tell
@@ -94,14 +94,14 @@ class LaunchSums:
 
     @cached_property
     def facts(self) -> LaunchFacts:
-        """The facts, which are worked out once."""
+        """Return the facts, computed once."""
         assert self._tell is not None
-        tell, self._tell = self._tell, None  # what it is told from is needed no more
+        tell, self._tell = self._tell, None  # its data is no longer needed
         return tell()
 
     @cached_property
     def forecast(self) -> Forecast:
-        """The predicted time of the launch."""
+        """Return the predicted time of the launch."""
         return Forecast(self.facts.tasks, self._board, self._unions)
 
     def on(self, board: Board) -> "LaunchSums":
@@ -113,16 +113,16 @@ class LaunchSums:
 
 @frozen(eq=False)
 class Launch(Presented):
-    """The result of a launch: counts, traffic, memory, predicted time and what observers found.
+    """The result of a launch: counts, traffic, memory, predicted time and the observers' findings.
 
-    ``instructions`` counts each intrinsic, ``traffic`` gives bytes by copy direction, ``io_bytes``
-    what the IO-DMA carried for copies, atomics and fills together, ``lanes`` the lanes of the vector unit
-    that each vector intrinsic used and paid for (bytes), ``memory`` the capacity and
-    high-water mark (bytes) of each on-chip memory, ``findings`` what the observers have to say,
-    ``printed`` the lines of ``__bang_printf``, ``engine`` what ran it: "python" or "native", ``threads`` on how many threads at once its tasks ran; ``queue`` where in a queue of its program it stood, if that is known;
-    ``estimate`` what time and memory are, where the kernel was made into BANG C from another language; ``declared`` what the first task to end
-    declared in NRAM and WRAM, behind the address at which each begins; ``time_us`` and what
-    else is predicted is worked out from ``forecast`` when it is asked for.
+    ``instructions`` counts each intrinsic, ``traffic`` gives bytes by copy direction, ``io_bytes`` is the total that
+    the IO-DMA carried for copies, atomics and fills, ``lanes`` the lanes of the vector unit that each vector
+    intrinsic used and paid for (bytes), ``memory`` the capacity and high-water mark (bytes) of each on-chip memory,
+    ``findings`` the findings of the observers, ``printed`` the lines of ``__bang_printf``, ``engine`` the engine that
+    ran it: "python" or "native", ``threads`` the number of threads that ran its tasks; ``queue`` its place in a queue
+    of its program, if that is known; ``estimate`` a note on time and memory, if the kernel was generated from another
+    language; ``declared`` the declarations in NRAM and WRAM of the first task to end, after the address at which each
+    memory begins; ``time_us`` and the other predictions are computed from ``forecast`` at their first use.
     """
 
     kernel: str
@@ -142,111 +142,112 @@ class Launch(Presented):
 
     @property
     def instructions(self) -> Instructions:
-        """The count of each intrinsic that was executed."""
+        """Return how often each intrinsic was executed."""
         return self.sums.facts.instructions
 
     @property
     def traffic(self) -> Mapping[str, int]:
-        """Bytes by copy direction."""
+        """Return the bytes by copy direction."""
         return self.sums.facts.traffic
 
     @property
     def memory(self) -> Mapping[str, Usage]:
-        """Capacity and high-water mark (bytes) of each on-chip memory."""
+        """Return the capacity and high-water mark (bytes) of each on-chip memory."""
         return self.sums.facts.memory
 
     @property
     def scalar_loads(self) -> Mapping[str, int]:
-        """Scalar loads by memory."""
+        """Return the scalar loads by memory."""
         return self.sums.facts.scalar_loads
 
     @property
     def scalar_stores(self) -> Mapping[str, int]:
-        """Scalar stores by memory."""
+        """Return the scalar stores by memory."""
         return self.sums.facts.scalar_stores
 
     @property
     def io_bytes(self) -> int:
-        """Bytes that the IO-DMA carried for copies, atomics and fills together."""
+        """Return the bytes that the IO-DMA carried for copies, atomics and fills together."""
         return self.sums.facts.io_bytes
 
     @property
     def lanes(self) -> Mapping[str, Lanes]:
-        """The lanes of the vector unit that each vector intrinsic used and paid for (bytes)."""
+        """Return the lanes of the vector unit that each vector intrinsic used and paid for (bytes)."""
         return self.sums.facts.lanes
 
     @property
     def declared(self) -> tuple[tuple[int, tuple[Allocation, ...]], ...]:
-        """The declarations in NRAM and WRAM of the first task that ended, behind the address at which each begins."""
+        """Return the declarations in NRAM and WRAM of the first task that ended, after the address at which each memory begins."""
         return self.sums.facts.declared
 
     @property
     def forecast(self) -> Forecast:
-        """The prediction of its time."""
+        """Return the prediction of its time."""
         return self.sums.forecast
 
     @property
     def tasks(self) -> tuple[TaskWork, ...]:
-        """The work of each task, from which the time is predicted; none where the launch was not timed."""
+        """Return the work of each task, from which the time is predicted; none if the launch was not timed."""
         return self.forecast.tasks
 
     @property
     def time_us(self) -> float:
-        """The predicted hardware time in us, worked out when it is first asked for; NaN where the launch was not timed."""
+        """Return the predicted hardware time in us, computed at its first use; NaN if the launch was not timed."""
         return self.forecast.found.time_us
 
     @property
     def bound(self) -> str:
-        """The pipe that sets the predicted time."""
+        """Return the pipe that determines the predicted time."""
         return self.forecast.found.bound
 
     @property
     def busy_us(self) -> Mapping[str, float]:
-        """The predicted time for which the busiest core kept each pipe busy, in us."""
+        """Return the predicted time for which the busiest core kept each pipe busy, in us."""
         return self.forecast.found.busy_us
 
     @property
     def timeline(self) -> Timeline:
-        """Each task's span and what is in it, predicted."""
+        """Return the predicted span and steps of each task."""
         return self.forecast.timeline
 
     @property
     def unsure(self) -> tuple[Unsure, ...]:
-        """The mechanisms that make the band wide: those that at most one published measurement shows, with a tenth of the time or more."""
+        """Return the mechanisms that widen the band: those with a tenth of the time or more that at most one published measurement confirms."""
         return self.forecast.unsure
 
     @property
     def time_band(self) -> tuple[float, float]:
-        """The lowest and the highest time in us that constants and model leave open; NaN where the launch was not timed."""
+        """Return the lowest and the highest time in us that constants and model allow; NaN if the launch was not timed."""
         return self.forecast.band
 
     @property
     def profile(self) -> Profile:
-        """How the cores spend their time: busy by pipe, overlap, waits, balance, waves; worked out when it is first asked for.
+        """Return how the cores spend their time: busy by pipe, overlap, waits, balance, waves; computed at its first use.
 
-        Empty where the launch was not timed.
+        It is empty if the launch was not timed.
         """
         return self.forecast.profile
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The time of each line of the kernel, over all tasks; computed when asked for.
+        """Return the time of each line of the kernel, over all tasks; computed at each call.
 
-        Raises `UsageError` where the launch kept no instructions; they are kept for an observer such as
+        Raises `UsageError` if the launch recorded no instructions; they are recorded for an observer such as
         `mlusim.EveryStep`.
         """
         return lines(self.tasks, self.timeline, self.forecast.board)
 
     @property
     def because(self) -> tuple[str, ...]:
-        """The causes of the time in words, the weightiest first; computed when asked for."""
-        # By name: what presents a launch lies above the machine, and is imported when it is asked for.
+        """Return the causes of the time in words, the largest first; computed at each call."""
+        # Imported by name when needed, because the presentation of launches is in a higher layer than the
+        # machine.
         causes: tuple[str, ...] = presenter("explain").because(self)
         return causes
 
     @property
     def advice(self) -> tuple[Any, ...]:
-        """The changes that would help most, each with the time predicted after it; computed when asked for.
+        """Return the changes that would help most, each with its predicted time; computed at each call.
 
         Each is a `mlusim.report.advice.Advice`, the largest gain first.
         """
@@ -254,31 +255,31 @@ class Launch(Presented):
         return changes
 
     def show(self) -> None:
-        """Print what `mlusim profile` shows: time, bound, because, what would help, pipes, traffic, memory, dearest lines, findings."""
+        """Print the same as `mlusim profile`: time, bound, causes, advice, pipes, traffic, memory, most expensive lines, findings."""
         presenter("launches").show([self])
 
     def trace(self, path: str) -> None:
         """Write the timeline to *path* as a trace for Perfetto and chrome://tracing.
 
-        It has every instruction where the launch kept them, as with `mlusim.profiled` and `mlusim.EveryStep`.
+        It has every instruction if the launch recorded them, as with `mlusim.profiled` and `mlusim.EveryStep`.
         """
         presenter("launches").write_launches(path, [self])
 
     def html(self, path: str) -> None:
-        """Write what `show` prints to *path* as one self-contained HTML page, with the source.
+        """Write the output of `show` to *path* as one self-contained HTML page, with the source.
 
-        Raises `UsageError` where the extra mlusim[report] is not installed.
+        Raises `UsageError` if the extra mlusim[report] is not installed.
         """
         presenter("page.launches").write_page(path, [self])
 
     def on(self, board: str | Board) -> "Launch":
         """Return the launch as the same work would run on *board*: only the time, its bound and timeline differ.
 
-        A kernel sees of its board what the architecture has, so the work is the same on any board of
+        A kernel sees only the architecture of its board, so the work is the same on any board of
         the same architecture that can start the launch; raises `UsageError` for another.
         """
         target, origin, unions = find_board(board), self.forecast.board, self.forecast.unions
-        # What a kernel does follows from its architecture: other sizes would have been other loops.
+        # The actions of a kernel follow from its architecture: other sizes would mean other loops.
         if target.arch.name != origin.arch.name:
             raise UsageError(
                 f"{target.name} is {target.arch.name} and {origin.name} is {origin.arch.name}: their memories and instructions "
@@ -293,7 +294,7 @@ class Launch(Presented):
         return evolve(self, board=target.name, sums=self.sums.on(target))
 
     def __getitem__(self, kind: type) -> Any:
-        """Return the observer of class *kind* that watched this launch."""
+        """Return the observer of class *kind* that observed this launch."""
         for observer in self.observers:
             if isinstance(observer, kind):
                 return observer

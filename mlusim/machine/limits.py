@@ -1,4 +1,4 @@
-"""Limits of a launch: simulated instructions, CPU time, growth.  A launch without one pays nothing for it."""
+"""Limits of a launch: simulated instructions, CPU time, growth.  A launch without a limit has no extra cost."""
 
 import ctypes
 import heapq
@@ -21,10 +21,10 @@ from mlusim.errors import LimitReached, UsageError
 from mlusim.kernel_frames import LIBRARIES, file_of, is_own, own_file
 
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-WAITING = 10  # how many times its limit of seconds a launch may take by the clock
-AGAIN = 0.05  # seconds after which a kernel that holds on to an interruption is interrupted again
-KEPT = 64  # alarms that were stopped, until they are thrown away
-LOOKS = 300  # looks for a moment in the kernel's own code, a millisecond apart
+WAITING = 10  # a launch may take this many times its limit of seconds by the clock
+AGAIN = 0.05  # seconds until a kernel that caught an interruption is interrupted again
+KEPT = 64  # the most stopped alarms before they are removed
+LOOKS = 300  # attempts to find the kernel's own code, a millisecond apart
 ENTRIES = ("run", "__call__")  # mlusim's own functions that call kernels
 FORM = "as in --limit seconds=60,instructions=1e6,growth=256MiB, or --limit none"
 
@@ -39,13 +39,14 @@ def _positive(_: object, attribute: Any, value: Any) -> None:
 
 @frozen
 class Limit:
-    """How far one launch may go before it ends with `LimitReached`; None: as far as it likes.
+    """The limits after which a launch ends with `LimitReached`; None: no limit.
 
-    ``instructions`` counts simulated instructions of all tasks together, as ``launch.instructions`` does, and
-    as many turns of loops may be made beside them, so that loops of scalar code end too (not under a debugger);
-    ``seconds`` is CPU time of the process, and no less by the clock: on a busy machine a launch takes longer, up to
-    `WAITING` times as long, which ends one that waits without a CPU; ``growth`` bounds, in bytes, what the launch keeps for its end: the text
-    that kernels print and the logs from which the time is predicted.
+    ``instructions`` counts simulated instructions of all tasks together, as ``launch.instructions`` does, and limits
+    the iterations of loops to the same number, so that loops of scalar code end too (not under a debugger);
+    ``seconds`` is CPU time of the process, and at least as much by the clock: a launch on a busy machine may take up
+    to `WAITING` times as long, which also ends one that waits without using a CPU; ``growth`` limits, in bytes, the
+    data that the launch stores until its end: the text that kernels print and the logs from which the time is
+    predicted.
     """
 
     instructions: float | None = field(default=None, validator=_positive)
@@ -60,13 +61,13 @@ class Limit:
 
 UNLIMITED = Limit()
 USUAL = Limit(seconds=300, growth=1024 * UNITS["MiB"])
-"""For `check`, `report` and the plugin of pytest, whose programs may come from others."""
+"""The limit of `check`, `report` and the plugin of pytest, whose programs may be anybody's."""
 
 
 def limit_in(text: str, base: Limit) -> Limit:
-    """Return the limit that *text* describes, ``seconds=60,instructions=1e6,growth=256MiB``; the rest is as in *base*.
+    """Return the limit described by *text*, such as ``seconds=60,instructions=1e6,growth=256MiB``; other fields are those of *base*.
 
-    ``none`` is no limit at all.  Raises `UsageError` for anything else.
+    ``none`` means no limit.  Raises `UsageError` for anything else.
     """
     if text.strip() == "none":
         return UNLIMITED
@@ -87,7 +88,7 @@ def _number(part: str, text: str) -> float:
 
 
 def number_in(text: str) -> float | None:
-    """Return the number that *text* is, with or without a unit: 60, 1e6, 2M, 256MiB; None where it is not a number."""
+    """Return the number in *text*, with or without a unit: 60, 1e6, 2M, 256MiB; None if it is not a number."""
     digits = text.rstrip("".join(set("".join(UNITS)))).rstrip()
     try:
         return float(digits) * UNITS[text[len(digits) :].lstrip()]
@@ -100,7 +101,7 @@ _LIMITING: ContextVar[Limit] = ContextVar("limiting", default=UNLIMITED)
 
 @contextmanager
 def limiting(limit: Limit) -> Iterator[None]:
-    """Give every launch of the block that names no limit of its own *limit*."""
+    """Apply *limit* to every launch of the block that has no limit of its own."""
     token = _LIMITING.set(limit)
     try:
         yield
@@ -109,12 +110,12 @@ def limiting(limit: Limit) -> Iterator[None]:
 
 
 def take_over(limit: Limit) -> None:
-    """Let *limit* bind what this thread launches from now on, as `limiting` does for a block."""
+    """Apply *limit* to all further launches of this thread, as `limiting` does for a block."""
     _LIMITING.set(limit)
 
 
 def limit_of(limit: Any) -> Limit:
-    """Return the limit of a launch with *limit*: a `Limit`, a text, a number of instructions; None: that of the block."""
+    """Return the limit given as *limit*: a `Limit`, a text, a number of instructions; None means that of the block."""
     if limit is None or isinstance(limit, Limit):
         return limit or _LIMITING.get()
     if isinstance(limit, str):
@@ -123,11 +124,11 @@ def limit_of(limit: Any) -> Limit:
 
 
 class Overdue(BaseException):
-    """Raised inside a kernel by the alarm of its launch; no `except Exception` of a kernel takes it."""
+    """Raised inside a kernel by the alarm of its launch; no `except Exception` of a kernel catches it."""
 
 
 class Meter:
-    """Holds one launch to its limit."""
+    """Checks one launch against its limit."""
 
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
@@ -135,10 +136,10 @@ class Meter:
         self.turns = self.left
         self.room = math.inf if limit.growth is None else limit.growth
         self._alarm = None if limit.seconds is None else Alarm(limit.seconds)
-        self.over = False  # whether it has run for too long
+        self.over = False  # set if it has run for too long
 
     def raised(self, overdue: Overdue) -> bool:
-        """Return whether the alarm of this launch, not that of another around it, has raised *overdue*."""
+        """Return whether *overdue* was raised by the alarm of this launch, not by that of an outer one."""
         return self._alarm is not None and type(overdue) is self._alarm.kind
 
     def trial(self, instructions: int) -> "Meter":
@@ -149,7 +150,7 @@ class Meter:
 
     @property
     def spent(self) -> bool:
-        """True where its limit of instructions is reached."""
+        """Return whether its limit of instructions is reached."""
         return self.left <= 0 or self.turns <= 0
 
     def __enter__(self) -> Self:
@@ -161,12 +162,12 @@ class Meter:
         self.quiet()
 
     def begin_again(self) -> None:
-        """Let the launch begin again: it keeps nothing yet, and its time goes on."""
+        """Restart the counting of growth; the time continues."""
         self.room = math.inf if self.limit.growth is None else self.limit.growth
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the alarm while a block runs that may take its time, such as a compiler, and start a new one behind it."""
+        """Stop the alarm while a block runs that may take its time, such as a compiler, and start a new one afterwards."""
         self.quiet()
         try:
             yield
@@ -187,8 +188,8 @@ class Meter:
 
     @contextmanager
     def running(self, core: Any) -> Iterator[None]:
-        """Count the turns of loops of the kernel that the block runs on *core*, if there is a limit of instructions."""
-        # A thread has one trace function: a debugger's stays.
+        """Count the iterations of the kernel's loops in the block on *core*, if there is a limit of instructions."""
+        # A thread has one trace function, so a debugger's is not replaced.
         if self.limit.instructions is None or sys.gettrace() is not None:
             yield
             return
@@ -199,7 +200,7 @@ class Meter:
             sys.settrace(None)
 
     def grows(self, core: Any, nbytes: int) -> None:
-        """Count *nbytes* more that *core* makes the launch keep."""
+        """Count *nbytes* more of data that the launch stores because of *core*."""
         self.room -= nbytes
         if self.room < 0:
             what = (
@@ -208,14 +209,14 @@ class Meter:
             self.stop(core, what, "growth")
 
     def stop(self, core: Any, what: str, name: str) -> None:
-        """End the launch at *core*; one that has caught this once gets no second chance."""
+        """End the launch at *core*; a kernel that catches the fault once is not resumed again."""
         scheduler = core.session.scheduler
         if scheduler.doomed is not None and core.carrier is not None and core.carrier.current:
             core.carrier.hold()
         raise core.blame(_reached(what, name, getattr(self.limit, name)))
 
     def late(self, core: Any, traceback: TracebackType | None) -> LimitReached:
-        """Return the fault of *core* that was interrupted where *traceback* ends; of no core, None, before the first task."""
+        """Return the fault of *core*, which was interrupted at the end of *traceback*; *core* is None before the first task."""
         self.quiet()
         self.over = True
         assert self._alarm is not None
@@ -231,7 +232,7 @@ class Meter:
             if not is_own(traceback.tb_frame):
                 inside = True
                 fault.file, fault.line = file_of(traceback.tb_frame.f_code), traceback.tb_lineno
-            elif inside:  # what mlusim itself calls is not the kernel's
+            elif inside:  # functions that mlusim itself calls are not the kernel's
                 break
             traceback = traceback.tb_next
         return fault
@@ -246,14 +247,14 @@ def _reached(what: str, name: str, value: float | None) -> LimitReached:
 
 
 class _Turns:
-    """A trace function of Python's that counts jumps back in the code of a kernel and of what it calls."""
+    """A trace function that counts backward jumps in the code of a kernel and of the functions that it calls."""
 
     def __init__(self, core: Any, meter: Meter) -> None:
         self._core, self._meter = core, meter
         self._counted: dict[CodeType, bool] = {}
 
     def call(self, frame: FrameType, _event: str, _argument: Any) -> Any:
-        """Return the trace function for *frame* as it begins; None for mlusim's own and for installed packages."""
+        """Return the trace function for *frame* at its beginning; None for mlusim's own code and for installed packages."""
         code = frame.f_code
         counted = self._counted.get(code)
         if counted is None:
@@ -277,13 +278,14 @@ class _Turns:
         meter = self._meter
         if meter.turns <= 0 and self._core.session.scheduler.doomed is None:
             what = f"the launch has made {meter.limit.instructions:,.0f} turns of its loops, its limit of instructions"
-            # Raised from here, and the strand not held: one that parks in a trace function leaves the thread untraced.
+            # Raised here without holding the strand: a strand that parks in a trace function leaves the
+            # thread untraced.
             raise self._core.blame(_reached(what, "instructions", meter.limit.instructions))
         meter.turns -= 1
 
 
 class Counts(list[int]):
-    """The counters of one core's instructions, which say when the launch has had its share."""
+    """The counters of one core's instructions, which also check the launch's limit."""
 
     __slots__ = ("_core", "_meter")
 
@@ -301,12 +303,12 @@ class Counts(list[int]):
 
 
 def left_of(seconds: float, cpu: float, clock: float) -> float:
-    """Return what is left of a limit of *seconds* at the soonest, after so many of the *cpu* and by the *clock*."""
+    """Return the smallest rest of a limit of *seconds*, after *cpu* seconds of CPU time and *clock* seconds by the clock."""
     return min(seconds - cpu, WAITING * seconds - clock)
 
 
 class Alarm:
-    """Interrupts the thread that starts it after *seconds* of CPU time, in code that is not mlusim's own where it can."""
+    """Interrupts the thread that starts it after *seconds* of CPU time, if possible in code that is not mlusim's own."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -319,7 +321,7 @@ class Alarm:
 
     @cached_property
     def kind(self) -> type[Overdue]:
-        """Return the class of the exception that it raises, made when it is due."""
+        """Return the class of the exception that it raises, created when it is due."""
         return type("Overdue", (Overdue,), {})
 
     def start(self) -> None:
@@ -329,7 +331,7 @@ class Alarm:
         _CLOCK.wind(self, self._seconds)
 
     def stop(self) -> None:
-        """Interrupt no more, not even with what is on its way."""
+        """Stop interrupting, and let a pending interruption pass."""
         with self._lock:
             self.over = True
         if self._fired:
@@ -340,7 +342,7 @@ class Alarm:
         return time.process_time() - self._begun[1]
 
     def ring(self) -> float | None:
-        """Interrupt the thread if it is in a kernel; seconds until the next look, None where there is none."""
+        """Interrupt the thread if it is in a kernel; return the seconds until the next attempt, or None if there is none."""
         left = left_of(self._seconds, self.used(), time.monotonic() - self._begun[0])
         if left > 0 and not self._fired and not self.over:
             return left
@@ -357,13 +359,13 @@ class Alarm:
 
 
 class AlarmClock:
-    """Rings every alarm that is due, in one thread that begins with the first: a thread a launch would take longer than a launch."""
+    """Rings every due alarm, in one thread that begins with the first alarm: a thread per launch would take longer than a launch."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Know of no alarm, as in a child process, which has no thread but its own."""
+        """Start without alarms, as in a child process, which has only its own thread."""
         self._changed = threading.Condition(threading.Lock())
         self._due: list[tuple[float, int, Alarm]] = []
         self._numbers = itertools.count()
@@ -371,7 +373,7 @@ class AlarmClock:
         self._begun = False
 
     def wind(self, alarm: Alarm, seconds: float) -> None:
-        """Ring *alarm* in so many *seconds*."""
+        """Ring *alarm* after so many *seconds*."""
         with self._changed:
             if len(self._due) >= self._most:
                 self._due = [entry for entry in self._due if not entry[2].over]
@@ -401,7 +403,7 @@ os.register_at_fork(after_in_child=_CLOCK.begin)
 
 
 def _in_kernel(frame: FrameType | None) -> bool:
-    """Return whether *frame* is of a kernel or of a function that it calls, and not of one that mlusim calls."""
+    """Return whether *frame* belongs to a kernel or to a function that it calls, and not to a function that mlusim calls."""
     if frame is None or is_own(frame):
         return False
     while frame is not None and not is_own(frame):
@@ -410,14 +412,14 @@ def _in_kernel(frame: FrameType | None) -> bool:
 
 
 def _raise_in(thread: int, kind: type[BaseException]) -> None:
-    """Raise *kind* in *thread* at one of its next bytecodes, instead of what still waits to be raised there."""
+    """Raise *kind* in *thread* at one of its next bytecodes, instead of any exception still pending there."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
 
 
 def _let_pass(thread: int, kind: type[BaseException]) -> None:
-    """Have what waits to be raised in *thread*, the caller's own, raised here.
+    """Raise here the exception that is pending in *thread*, the caller's own.
 
-    Taking it back would leave CPython 3.11 with a flag set permanently, and a traced function with that flag never
+    Withdrawing it would leave CPython 3.11 with a flag set permanently, and a traced function with that flag never
     gets beyond its first line.
     """
     try:

@@ -1,4 +1,4 @@
-"""`Mlu`: what a kernel is handed.  Its intrinsics are installed from the table by `engine.issue`."""
+"""`Mlu`: the first argument of a kernel.  Its intrinsics are installed from the table by `engine.issue`."""
 
 import importlib
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ NO_WORK = WORK.zeros()
 
 
 class _Described(type):
-    """The class of `Mlu`: asked for an intrinsic, it answers with a function that carries its documentation.
+    """The metaclass of `Mlu`, which returns for an intrinsic's name a function with its documentation.
 
-    The classes that kernels are handed are made for an architecture and have methods of their own.  The table is found
-    by name, for it stands on another floor.
+    The classes of kernels' arguments are made for an architecture and have methods of their own.  The table is
+    imported by name, because it is in another layer.
     """
 
     def __getattr__(cls, name: str) -> Any:
@@ -48,7 +48,7 @@ class Mlu(metaclass=_Described):
     kernel may use; ``BANG_ARCH`` is ``__BANG_ARCH__``.
     """
 
-    # `help` and `mlusim isa` read what stands beside a name; what is mlusim's own has nothing there.
+    # `help` and `mlusim isa` print the text after a name; mlusim's own attributes have none.
     __slots__ = {
         "BANG_ARCH": "the number of the architecture, __BANG_ARCH__ of BANG C",
         "MAX_NRAM_SIZE": "bytes of NRAM that a kernel may declare",
@@ -129,7 +129,7 @@ class Mlu(metaclass=_Described):
         return self.core.declare_shared(dtype, count)
 
     def __getattr__(self, name: str) -> Any:
-        """Say what a misspelt intrinsic was probably meant to be; reached only where nothing has the name."""
+        """Raise `AttributeError` for an unknown name, with the intrinsic that was probably meant."""
         bare = name.lstrip("_")
         if bare.startswith("mluop_"):
             raise AttributeError(

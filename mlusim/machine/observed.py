@@ -1,6 +1,6 @@
-"""Places of tasks and statements, steps and changed values: what observers hear of a launch, below the cores that it happens on.
+"""Places of tasks and statements, steps and changed values: the data that observers get about a launch, without its cores.
 
-What names a core as well, as `Effect` and `Observer` do, is in `mlusim.machine.hub`.
+Types that refer to cores as well, such as `Effect` and `Observer`, are in `mlusim.machine.hub`.
 """
 
 import re
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class TaskPlace(NamedTuple):
     """The identity of a task and the core on which it runs.
 
-    ``cluster_id`` is the kernel's ``clusterId``, counted in its union; ``before`` are the clusters of the unions in front.
+    ``cluster_id`` is the kernel's ``clusterId``, counted in its union; ``before`` is the number of clusters in
+    earlier unions.
     """
 
     task: int
@@ -35,26 +36,26 @@ class TaskPlace(NamedTuple):
 
     @property
     def cluster(self) -> int:
-        """The number of the cluster in the launch."""
+        """Return the number of the cluster in the launch."""
         return self.before + self.cluster_id
 
     @property
     def label(self) -> str:
-        """How messages name the core."""
+        """Return the name of the core in messages."""
         return f"memory core of cluster {self.cluster}" if self.memory_core else f"task {self.task}"
 
 
 class Screened(IntFlag):
-    """The things that C looks for in a launch on behalf of checkers, by the checker that would report them."""
+    """The problems for which C searches a launch on behalf of checkers, by the checker that would report them."""
 
     MEMORY = 1
     INIT = 2
     RACE = 4
     SYNC = 8
     VALUE = 16
-    PLAN = 32  # nothing that C could see: Python runs a launch that has a plan
-    PARTS = 64  # which pointer variable has which part of an on-chip array
-    VECTORS = 128  # what vectors do to numbers (`engine.values`)
+    PLAN = 32  # C cannot detect these: Python runs a launch with a plan
+    PARTS = 64  # the part of an on-chip array in each pointer variable
+    VECTORS = 128  # changes of numbers by vectors (`engine.values`)
 
 
 READS, CHANGES, WRITES = range(3)
@@ -64,20 +65,20 @@ SCALAR_ACCESSES = "scalar load", "scalar store"
 
 
 class HeardEnough(Exception):
-    """Ends a run in Python of which an observer needs no more."""
+    """Ends a run in Python when its observer needs no more of it."""
 
 
 # -- the events that observers hear -----------------------------------------------------------------
 
-# Files in which names are spelled as in C.
+# Names in these files are spelled as in C.
 BANG_C = (".mlu", ".mluh", ".cpp", ".cc", ".cxx", ".c", ".hpp", ".h")
 
 
 class ValueChange(NamedTuple):
-    """A number that C changed without a word.
+    """A number that C silently changed.
 
-    *rule* names what happened; *value* of type *have* became *kept* of type *to*, which has *span* numbers.  Of a shift
-    *value* and *kept* are its count.
+    *rule* names the change; *value* of type *have* became *kept* of type *to*, which has *span* numbers.  For a
+    shift, *value* and *kept* are its count.
     """
 
     rule: str
@@ -89,12 +90,12 @@ class ValueChange(NamedTuple):
 
     @property
     def bits(self) -> int:
-        """The bits of the type *to*."""
+        """Return the number of bits of the type *to*."""
         return self.span.bit_length() - 1
 
 
 class ValueTest(Protocol):
-    """A test of a value in C: the change of *a* and *b* if it fails, and what is the same of every such change."""
+    """A test of a value in C: returns the change of *a* and *b* if it fails, and has the attributes common to every such change."""
 
     @property
     def rule(self) -> str: ...
@@ -106,7 +107,7 @@ class ValueTest(Protocol):
 
 
 class Follower(Protocol):
-    """The follower of a scalar without a value, through what is computed from it, for an observer."""
+    """Follows an uninitialized scalar through computations for an observer."""
 
     def used(self, what: str) -> None: ...
     def handed(self, name: str) -> None: ...
@@ -122,16 +123,16 @@ class Site(NamedTuple):
         return f"{shown_file(self.file)}:{self.line}"
 
     def told_from(self, here: "Site") -> str:
-        """``line 7`` in a sentence about *here*, or file and line where that is another file."""
+        """Return ``line 7`` in a sentence about *here*, or file and line if the files differ."""
         return f"line {self.line}" if self.file == here.file else str(self)
 
     @property
     def python(self) -> bool:
-        """True where the kernel is written in Python, not in BANG C."""
+        """Return whether the kernel is written in Python, not in BANG C."""
         return not self.file.endswith(BANG_C)
 
     def spelled(self, name: str) -> str:
-        """*name*, an intrinsic or a built-in variable without underscores, as the language of the file spells it.
+        """Return *name*, an intrinsic or a built-in variable without underscores, as the language of the file spells it.
 
         ``sync`` is ``mlu.sync`` in Python and ``__sync`` in BANG C, ``taskId`` is ``mlu.taskId`` and ``taskId``.
         """
@@ -140,12 +141,12 @@ class Site(NamedTuple):
         return f"__{name}" if name.islower() else name
 
     def respelled(self, text: str) -> str:
-        """*text* with what it calls ``mlu.name`` as the language of the file spells it."""
+        """Return *text* with each ``mlu.name`` as the language of the file spells it."""
         return re.sub(r"\bmlu\.(\w+)", lambda match: self.spelled(match[1]), text)
 
 
 class ChangedValue(NamedTuple):
-    """The first of the changes of a place and its task, and how often they happened."""
+    """The first change at a place with its task, and the number of changes."""
 
     change: ValueChange
     site: Site
@@ -154,21 +155,21 @@ class ChangedValue(NamedTuple):
 
 
 class EscapedAt(NamedTuple):
-    """The place that stores bytes without a value to GDRAM, or if they come of lanes that were *mixed*, that of the instruction that did so."""
+    """The place that stores uninitialized bytes to GDRAM; for bytes of lanes that were *mixed*, the place of the mixing instruction."""
 
     site: Site
     mixed: bool
 
 
 class CountedEscape(NamedTuple):
-    """The lowest task that has stored bytes without a value to GDRAM at a place, and how often tasks did."""
+    """The lowest task that has stored uninitialized bytes to GDRAM at a place, and how often tasks did."""
 
     task: int
     times: int
 
 
 class ChangedVector(NamedTuple):
-    """The first number of a place that a vector instruction has made so, its task, and how often they were made."""
+    """The first number at a place that a vector instruction has changed, its task, and the number of changes."""
 
     change: "VectorChange"
     site: Site
@@ -181,7 +182,7 @@ class Step:
     """An intrinsic with its operands at one place of a kernel: everything that it reads and writes.
 
     ``row`` is None for a scalar access.  A repeated instruction with the same operands at the same
-    place is the same object, so that an observer may keep what it knows about a step.
+    place is the same object, so that an observer may store data about a step.
     """
 
     name: str
@@ -194,19 +195,19 @@ class Step:
 
     @property
     def spelled(self) -> str:
-        """The intrinsic as BANG C spells it, or what a scalar access is called."""
+        """Return the intrinsic as BANG C spells it, or the name of a scalar access."""
         return self.name if self.row is None else f"__{self.name}"
 
 
 class WordSign(NamedTuple):
-    """The atomic on one word of a *row*: others may learn from it what its task did, but not while something is on its way to memory that tasks share."""
+    """The atomic on one word of a *row*: other tasks may learn from it the progress of its task, but not while data is still on its way to memory that tasks share."""
 
     row: int
     pending: bool
 
 
 class TensorStore(NamedTuple):
-    """A store to a tensor: the byte behind its last, its number in the order of issue, its place, its name and how it is told, its core."""
+    """A store to a tensor: the byte after its last, its number in the order of issue, its place, its name, its description, and its core."""
 
     end: int
     number: int

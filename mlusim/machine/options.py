@@ -1,4 +1,4 @@
-"""The request for a launch, with its `LaunchOptions`: how it runs, beside what it runs."""
+"""The request for a launch, and its `LaunchOptions`: how it runs, as opposed to the kernel and arguments."""
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ LATE = "late"  # asynchronous effects land at the sync that waits for them
 
 @frozen
 class LaunchOptions:
-    """The options of a launch as they were given, which `Device.launch` describes; a launch checks them."""
+    """The options of a launch as the caller passed them, described in `Device.launch`; a launch checks them."""
 
     observe: Any = ()
     seed: int | None = None
@@ -34,13 +34,13 @@ class LaunchOptions:
 
     @property
     def observers(self) -> tuple[Any, ...]:
-        """Return the observers, of which some may be names.  Raises `LaunchError`."""
+        """Return the observers, some of which may be names.  Raises `LaunchError`."""
         return (self.observe,) if isinstance(self.observe, str) else tuple(listed("observe", self.observe))
 
     def checked(self, args: Sequence[Any]) -> "LaunchOptions":
-        """Return what a launch with *args* does: where *layout* is left out it is the first among them.
+        """Return the checked options of a launch with *args*: without *layout*, the first layout among *args* is used.
 
-        Raises `LaunchError` for a seed, effects or a layout that are none.
+        Raises `LaunchError` for an invalid seed, effects or layout.
         """
         seed = self.seed
         if seed is not None and not isinstance(seed, int | np.integer):
@@ -59,12 +59,12 @@ USUAL_OPTIONS = LaunchOptions()
 
 
 def options_of(*arguments: Any) -> LaunchOptions:
-    """Return the options of a launch with the *arguments* of `LaunchOptions`: the last that were made, where they are of the same objects."""
+    """Return the options with the *arguments* of `LaunchOptions`; those of the previous call are reused if all objects are the same."""
     last, options = _LAST[0]
     if all(map(operator.is_, arguments, last)):
         return options
     options = LaunchOptions(*arguments)
-    if options.observe is USUAL_OPTIONS.observe:  # else an observer would live on
+    if options.observe is USUAL_OPTIONS.observe:  # otherwise an observer would stay alive
         _LAST[0] = arguments, options
     return options
 
@@ -75,7 +75,7 @@ _LAST: list[tuple[tuple[Any, ...], LaunchOptions]] = [
 
 
 def listed(name: str, values: object) -> Iterable[Any]:
-    """Return *values*, which the caller gave as *name*.  Raises `LaunchError` for what is not a sequence."""
+    """Return *values*, which the caller passed as *name*.  Raises `LaunchError` for anything but a sequence."""
     if not isinstance(values, Iterable):
         raise LaunchError(f"{name} = {values!r:.80} is not a sequence; give a list, empty for none")
     return values
@@ -93,7 +93,7 @@ def _layout(layout: object, args: Sequence[Any]) -> RegionMap | None:
 
 @frozen
 class Request:
-    """The request for a launch; ``variables`` are the device's for those of the kernel, in the same order."""
+    """The request for a launch; ``variables`` are the device's tensors for the variables of the kernel, in the same order."""
 
     kernel: Kernel
     dim: tuple[int, int, int]
@@ -104,16 +104,16 @@ class Request:
 
     @property
     def leaves(self) -> Iterator[Any]:
-        """The numbers and pointers that the kernel is given, those inside of structures too; to a function of Python a list is its own."""
+        """Return the numbers and pointers among the kernel's arguments, including those in structures; for a function of Python a list is one argument."""
         return leaves(self.arguments) if self.kernel.compiled else iter(self.arguments)
 
     @property
     def allocations(self) -> list[Allocation]:
-        """The allocations that the kernel is given, and its variables in GDRAM, each once, in order."""
+        """Return the allocations of the kernel's arguments and of its variables in GDRAM, each once, in order."""
         candidates = map(allocation_of, (*self.leaves, *self.variables))
         return list(dict.fromkeys(allocation for allocation in candidates if allocation is not None))
 
     @property
     def bytes_given(self) -> int:
-        """The bytes of the memory that it leads to."""
+        """Return the bytes of these allocations."""
         return sum(allocation.nbytes for allocation in self.allocations)

@@ -1,4 +1,4 @@
-"""The parts of on-chip arrays as a launch in C keeps them for an observer that asks: pointer variables, and what is touched through them."""
+"""The parts of on-chip arrays that a launch in C records for an observer: pointer variables, and the accesses through them."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -10,20 +10,21 @@ from attrs import define
 from mlusim.memory.allocation import Allocation
 
 MOVED, ELSEWHERE, APART = 1, 2, 4
-"""A pointer variable has held another place in a call, one in other memory; it was seen at another place than the variable that it is computed from."""
+"""Flags of a pointer variable: it has held another offset in a call; it has held one in other memory; its place differs from that of the variable that it is computed from."""
 
-# `spare` is what C fills the struct up with.
+# `spare` is the padding of the struct in C.
 CHOICE = np.dtype([("offset", "i8"), ("part", "i4"), ("spare", "i4")])
-"""A part that bytes from *offset* on belong to, as `screen.h` has it; the number is one more than that of the part."""
+"""A part that contains bytes from *offset* on, as in `screen.h`; the number is one more than that of the part."""
 
 
 @define(eq=False)
 class TaskParts:
-    """The pointer variables of a task, and what was touched through them, in the tables of the C engine.
+    """The pointer variables of a task, and the accesses through them, in the tables of the C engine.
 
-    ``led_to`` has for each row of ``kept`` the number of an allocation and the offset that the variable held first, ``allocations`` those of the
-    numbers; ``tasks`` the tasks that are like the first, and whether each is of a memory core.
-    The last ``executed`` rows of ``touched`` are of rows that Python executed.  Without ``whole`` there was no room for all.
+    For each row of ``kept``, ``led_to`` has the number of an allocation and the offset that the variable held first;
+    ``allocations`` has the allocations by number; ``tasks`` lists the tasks that are equal to the first, and whether
+    each is of a memory core. The last ``executed`` rows of ``touched`` belong to intrinsics that Python executed.
+    Without ``whole`` there was not enough space for all rows.
     """
 
     whole: bool
@@ -36,7 +37,7 @@ class TaskParts:
     tasks: set[tuple[int, bool]]
 
     def like(self, other: "TaskParts") -> bool:
-        """Return whether *other* has the same tables: both are of the same launch, which went the same way."""
+        """Return whether *other* has the same tables: both tasks belong to the same launch and took the same path."""
         ours, theirs = (
             (t.whole, t.contexts.tobytes(), t.kept.tobytes(), t.touched.tobytes()) for t in (self, other)
         )
@@ -44,14 +45,14 @@ class TaskParts:
 
 
 TOUCH = "context", "site", "row", "given", "alloc", "kind"
-"""The columns of `TaskParts.touched` that tell its rows apart."""
+"""The columns of `TaskParts.touched` that distinguish its rows."""
 
 
 @define(eq=False, slots=False)
 class PartChoices:
-    """The parts that each row of ``TaskParts.touched`` may go through: those of row *k* are ``choices[first[k]:first[k + 1]]``.
+    """The parts through which each row of ``TaskParts.touched`` may access memory: those of row *k* are ``choices[first[k]:first[k + 1]]``.
 
-    A row goes through the last that begins at or before its first byte, or through the last of all.
+    The row's part is the last that begins at or before its first byte, otherwise the last of all.
     """
 
     of: TaskParts
@@ -60,7 +61,7 @@ class PartChoices:
 
     @classmethod
     def made(cls, of: TaskParts, rows: Sequence[Sequence[tuple[int, int]]]) -> "PartChoices":
-        """Return those of the pairs of offset and number, for each of the *rows* of *of*, in the order of their offsets."""
+        """Return the choices for the rows of *of*: for each row its pairs of offset and number, in the order of offsets."""
         first = np.cumsum([0, *map(len, rows)], dtype=np.int32)
         choices = np.zeros(int(first[-1]), CHOICE)
         for entry, (offset, part) in zip(choices, (c for row in rows for c in row), strict=True):
@@ -69,7 +70,7 @@ class PartChoices:
 
     @property
     def known(self) -> int:
-        """The number of the rows that C has."""
+        """Return the number of rows recorded by C."""
         return len(self.of.touched) - self.of.executed
 
     @cached_property
@@ -77,7 +78,7 @@ class PartChoices:
         return {tuple(int(row[name]) for name in TOUCH): n for n, row in enumerate(self.of.touched)}
 
     def chosen(self, key: tuple[int, ...], low: int) -> int | None:
-        """Return the part through which the row that *key* names touches bytes from *low* on; None where that is not known."""
+        """Return the part through which the row of *key* accesses bytes from *low* on; None if it is unknown."""
         row = self._rows.get(key)
         if row is None:
             return None
@@ -88,9 +89,9 @@ class PartChoices:
 
 @define
 class Overwritten:
-    """Bytes that part *by* wrote at a place and part *of* read afterwards at another: the first time, and how often.
+    """Bytes that part *by* wrote at one place and part *of* then read at another: the first occurrence, and how often.
 
-    Parts are numbers from 1 on, places those of the program.
+    Parts are numbered from 1, places as in the program.
     """
 
     by: int
@@ -103,10 +104,10 @@ class Overwritten:
 
 
 class KeptParts:
-    """The parts of a launch: ``by_tables`` has those of its tasks, once of tasks with the same tables.
+    """The parts of a launch: ``by_tables`` has the parts of its tasks, once for tasks with equal tables.
 
-    With ``choices``, by task and whether it is a memory core, the launch is made again, and which part wrote each byte is kept,
-    too: ``overwritten`` are bytes that one part reads and another has overwritten.
+    With ``choices``, by task and whether it is a memory core, the launch is repeated and records which part wrote
+    each byte, too: ``overwritten`` lists bytes that one part reads after another has overwritten them.
     """
 
     def __init__(self) -> None:

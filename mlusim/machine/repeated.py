@@ -1,7 +1,8 @@
-"""Launches that are the same again: a kernel that is given no memory does what it did, and checkers find what they found.
+"""Repeated launches: a kernel without memory arguments does the same again, with the same findings of checkers.
 
-A kernel of BANG C reaches no memory of the board but what its arguments lead to and its variables in GDRAM, and what it declares on the
-chip is poison again in each launch.  So where the arguments are numbers and there are no such variables, all that it does follows from them, the board, the grid and the options; the launch before has done it.
+A kernel of BANG C can access only the board memory of its arguments and its variables in GDRAM, and its declarations
+on the chip are poison again in each launch.  So if the arguments are numbers and there are no such variables, its
+behaviour is determined by them, the board, the grid and the options, and is that of the previous launch.
 """
 
 import struct
@@ -26,21 +27,21 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class _Left:
-    """The sums of a launch, what it printed, and what each of its checkers has found in it."""
+    """The sums of a launch, its printed lines, and the findings of each of its checkers."""
 
     tally: "Tally"
     printed: tuple[str, ...]
     findings: tuple[Any, ...]
 
 
-MOST = 8  # launches of a kernel that are kept, the last ones
+MOST = 8  # the most launches stored of a kernel, the last ones
 _left: "weakref.WeakKeyDictionary[Any, dict[tuple[Any, ...], _Left]]" = weakref.WeakKeyDictionary()
-"""Of each kernel, what its launches that Python ran for checkers, and that were given no memory, have left, by all that is in them."""
+"""For each kernel, the results of its launches without memory arguments that Python ran for checkers, by their key."""
 
 
 @frozen(eq=False)
 class Repeatable:
-    """A launch that is given no memory, for those who are ``watching``; ``checkers`` are those of them that look for something."""
+    """A launch without memory arguments, for the observers ``watching``; ``checkers`` are those of them that look for problems."""
 
     request: "Request"
     key: tuple[Any, ...]
@@ -48,7 +49,7 @@ class Repeatable:
     checkers: tuple[Observer, ...]
 
     def again(self, session_of: "Callable[[], Session]") -> "Session | None":
-        """Return the session of the launch as one before has left it; None where there was none such.
+        """Return the session of the launch with the results of an equal one before; None if there was none.
 
         *session_of* makes a session without observers, which does not run.
         """
@@ -71,7 +72,7 @@ class Repeatable:
         return all(checker.repeats(self.request.kernel) for checker in self.checkers)
 
     def keep(self, session: "Session") -> None:
-        """Keep what the launch of *session* has left, if Python ran it and each checker would find the same again."""
+        """Store the results of the launch of *session*, if Python ran it and each checker would have the same findings again."""
         if session.native is None and self._alike():
             findings = tuple(checker.left() for checker in self.checkers)
             entries = _left.setdefault(self.request.kernel, {})
@@ -83,9 +84,10 @@ class Repeatable:
 def repeatable(
     request: "Request", board: Board, watching: Sequence[Observer], bound: Limit, *, drawn: bool
 ) -> Repeatable | None:
-    """Return how a launch within *bound* is made again for those who are *watching*; None where it has to run each time.
+    """Return the stored form of a launch within *bound* for the observers *watching*; None if it has to run each time.
 
-    That is where it is given memory, its schedule is *drawn*, the kernel is Python, or someone hears of what happens in it.
+    It has to if it has memory arguments, its schedule is *drawn*, the kernel is Python, or an observer hears events
+    in it.
     """
     options = request.options
     if drawn or options.layout is not None or not request.kernel.compiled:
@@ -103,7 +105,7 @@ def repeatable(
 
 
 def _exactly(arguments: Iterable[Any]) -> Iterable[tuple[type, Any] | None]:
-    """Yield the type and the bits of each number in *arguments*; None of anything else."""
+    """Yield the type and the bits of each number in *arguments*; None for anything else."""
     for argument in arguments:
         kind = type(argument)
         if kind in (tuple, list):

@@ -1,4 +1,4 @@
-"""One launch while it runs: what its cores share.  Nothing here outlives the launch."""
+"""One launch while it runs: the state that its cores share.  Nothing here outlives the launch."""
 
 import functools
 import itertools
@@ -39,7 +39,7 @@ from mlusim.time.log import Log, NotedLog, Table
 MEMORY_CORE_ID = 0x80
 NOWHERE: Any = SimpleNamespace(
     current=True, frame=None
-)  # the carrier of a core that is prepared, which declares things
+)  # the carrier of a prepared core, which makes its declarations
 SPELLINGS = tuple(row.spelling for row in ISA.values())
 SHARED_ROWS = tuple(
     number
@@ -66,7 +66,7 @@ def _built_ins(arch: Arch, dim: tuple[int, int, int], kind: Kind) -> tuple[int, 
 
 @functools.lru_cache(maxsize=16)
 def _block_tasks(dim: tuple[int, int, int], cores: int, each: int) -> "np.ndarray[Any, Any]":
-    """Return the places of the Block tasks of *dim* on so many *cores*, of which a cluster has *each*."""
+    """Return the places of the Block tasks of *dim* on so many *cores*, with *each* cores per cluster."""
     (x, y, _), task = dim, np.arange(math.prod(dim))
     zero = np.zeros_like(task)
     core = task % cores % each
@@ -95,10 +95,10 @@ class Session:
         self.dim, self.kind, self.effects = request.dim, request.kind, request.options.effects
         self.timing = request.options.timing
         self.built_ins = _built_ins(board.arch, request.dim, request.kind)
-        self.native = native  # the compiled kernel, where C runs it
+        self.native = native  # the compiled kernel, if C runs it
         self._core_class: type[Core] = Core if native is None else native.core_class
-        self.meter = meter  # of the launch's limit, where it has one
-        self.screen = screen  # of a run in C that looks for what checkers may report
+        self.meter = meter  # the meter of the launch's limit, if it has one
+        self.screen = screen  # the record of a run in C that searches for findings of checkers
         self.hub = Hub(observers, told)
         self.pool = Pool()
         drawn = None if request.options.seed is None else Drawn(request.options.seed)
@@ -108,37 +108,37 @@ class Session:
         self.memory_limits = _limits(board.arch, compiled=self.compiled)
         self.tally = Tally(board, self.memory_limits)
         self.printed: list[str] = []
-        self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and the core that holds each
-        self.numbers = itertools.count(1)  # of effects, in the order of their issue
-        self.layouts: dict[Hashable, RegionMap] = {}  # of the plans that kernels place, by their keys
-        self.threads = 1  # that ran its tasks
-        self.crew: Any = None  # the threads that take its Block tasks beside the one that runs it
-        self.counts: Any = None  # where C counts what it passes, for those who want that
-        self.skip = 0  # groups of tasks that are left out
-        # C runs the tasks of the first so many groups, Python those of the rest.
+        self.locks: dict[tuple[int, int], Core] = {}  # locked mutexes, and the core that holds each
+        self.numbers = itertools.count(1)  # numbers of effects, in the order of their issue
+        self.layouts: dict[Hashable, RegionMap] = {}  # layouts of the plans that kernels place, by their keys
+        self.threads = 1  # the number of threads that ran its tasks
+        self.crew: Any = None  # the other threads that run its Block tasks
+        self.counts: Any = None  # C's counts of executed statements, if an observer needs them
+        self.skip = 0  # number of groups of tasks that are skipped
+        # C runs the tasks of this many groups at the beginning, Python those of the rest.
         self.native_groups: int | None = None
-        self.native_members = 0  # of the group behind those, the first so many cores to begin run C, too
-        self._members_in_c = 0  # of the group that is made next
-        self._routes: dict[bool, Routes] = {}  # of an IPU core and of a memory core
+        self.native_members = 0  # in the next group, this many first cores run C, too
+        self._members_in_c = 0  # the same for the group that is made next
+        self._routes: dict[bool, Routes] = {}  # those of an IPU core and of a memory core
         self.steps = Table(SPELLINGS) if self.hub.every_step and self.timing else None
-        deaf = self.hub.deaf or screen is not None  # nothing looks inside
+        deaf = self.hub.deaf or screen is not None  # no observer hears events inside
         self.alone = self.steps is None and self.choices is None and deaf
         limited = meter is not None and meter.limit.instructions is not None
         self._counted_together = self.scheduler.chains = self.alone and not limited
-        self._ended: dict[Any, None] = {}  # cores that run further tasks
-        # Those of unions that are over, by their places there.
+        self._ended: dict[Any, None] = {}  # cores that can run further tasks
+        # Idle cores of ended unions, by their places there.
         self._idle: dict[tuple[int, int], list[Any]] = {}
         away = self.compiled and bool(self.kind.unions) and board.arch.memory_core
-        # What C runs it notes by itself.
+        # Cores that C runs keep a log of their own.
         self.policies = policies(board.arch, away, self.steps is not None and native is None)
         self._mlu_classes = tuple(mlu_class(Mlu, policy) for policy in self.policies)
 
     # -- the run -------------------------------------------------------------------------------
 
     def run(self, threaded: Callable[[], bool] | None = None) -> None:
-        """Run every task; raises what the kernel raises, with a note that names the task.
+        """Run every task; raises the exceptions of the kernel, with a note that names the task.
 
-        *threaded* runs them on several threads; it returns False where they have to run in order all the same.
+        *threaded* runs the tasks on several threads; it returns False if they have to run in order after all.
         """
         if self.hub.launch_begin is not None:
             self.hub.launch_begin(self)
@@ -150,17 +150,17 @@ class Session:
             self.hub.launch_end(self)
 
     def run_some(self, numbers: Iterable[int]) -> None:
-        """Run the groups of tasks (Block tasks, or unions) of these *numbers*, one after the other; nothing looks inside."""
+        """Run the groups of tasks (Block tasks, or unions) of these *numbers*, one after the other; no observer hears events inside."""
         self._run_groups(map(self._group, numbers), 1)
 
     def ready(self) -> Core:
-        """Return a core at the first Block task of a launch that is prepared and does not run yet."""
+        """Return a core at the first Block task of a launch that is prepared and not running yet."""
         core = self._block(self._block_place(0))
         core.carrier, self.scheduler.running = NOWHERE, core
         return core
 
     def bound(self, core: Core) -> list[Any]:
-        """Return the arguments of the launch as the kernel on *core* sees them."""
+        """Return the arguments of the launch for the kernel on *core*."""
         return [_bound(core, argument) for argument in self.request.arguments]
 
     def take_up(self, core: Core, carrier: Carrier) -> None:
@@ -168,11 +168,11 @@ class Session:
         self.scheduler.take_up(self._groups(), self.board.places(self.kind.unions), core, carrier)
 
     def take_up_unions(self, taken: TakenUp, home: Home) -> None:
-        """Let a launch of unions go on from where it is, as *taken* says, as if it had begun in the usual way; `go_on` follows on the strand *home*."""
+        """Continue a launch of unions from the state *taken*, as if it had begun in the usual way; `go_on` follows on the strand *home*."""
         self.scheduler.take_up_unions(self._unions(), self.board.places(self.kind.unions), taken, home)  # type: ignore[arg-type]
 
     def carry(self, core: Core) -> None:
-        """Run *core* on its strand, and the tasks to come there."""
+        """Run *core* and the following tasks on its strand."""
         self.scheduler.live(core)
 
     def go_on(self, error: BaseException | None) -> None:
@@ -201,24 +201,24 @@ class Session:
             raise self.late(overdue) from None
 
     def count_lines(self) -> CoverCounts:
-        """Let C count what each task passes of what its program covers; return the counts."""
+        """Let C count how often each task executes what its program covers; return the counts."""
         self.counts = counts = CoverCounts(self.native.program.covers, math.prod(self.dim))
         return counts
 
     def beside(self, native: Any, notes: Any, observers: Iterable[Any] = ()) -> "Session":
-        """Return a session of the same request for some of its tasks, in C, of which *notes* has what they touch off chip."""
+        """Return a session of the same request for some of its tasks, in C, whose accesses to memory off chip are recorded in *notes*."""
         session = Session(self.board, self.request, observers, None, native, self.meter, notes)
         session.counts = None if self.counts is None else self.counts.part()
         return session
 
     def join(self, tallies: Iterable[Tally]) -> None:
-        """Take over what the sessions that ran some of its tasks beside one another have summed up."""
+        """Add the sums of the sessions that ran some of its tasks in parallel."""
         self.tally.join(tallies)
         if self.counts is not None:
             self.counts.join()
 
     def leave(self) -> None:
-        """Drop what such sessions have counted: their tasks run again."""
+        """Drop the counts of such sessions: their tasks run again."""
         if self.counts is not None:
             self.counts.leave()
 
@@ -234,12 +234,12 @@ class Session:
         native_groups: int = 0,
         native_members: int = 0,
     ) -> "Session":
-        """Return the same launch once more, not yet run, with *timing* or without: *arguments* and *variables* stand for those of the request.
+        """Return the same launch once more, not yet run, with *timing* or without: *arguments* and *variables* replace those of the request.
 
-        The first *skip* groups of tasks (Block tasks, or unions) are left out, as if they had ended.  Where C ran the launch,
-        it runs the first *native_groups* again, those left out among them, and the first *native_members* cores of the next one to
-        begin, and announces nothing that their tasks do.
-        *choices* are those of the schedule, from its beginning; without them the seed of the request counts.
+        The first *skip* groups of tasks (Block tasks, or unions) are skipped, as if they had ended.  If C ran the
+        launch, it runs the first *native_groups* again, including the skipped ones, and the first *native_members*
+        cores of the next one to begin, and announces nothing about their tasks. *choices* are those of the schedule,
+        from its beginning; without them the seed of the request is used.
         """
         options = evolve(self.request.options, timing=timing)
         request = evolve(
@@ -251,17 +251,17 @@ class Session:
         session.skip = skip
         if native is not None:
             session.native_groups, session.native_members = native_groups, native_members
-            session.scheduler.chains = False  # not all tasks behind one in C are in C
+            session.scheduler.chains = False  # a task in C may be followed by one in Python
         return session
 
     def screened(
         self, observers: Iterable[Any], choices: Choices | None, native: Any, meter: Meter | None, screen: Any
     ) -> "Session":
-        """Return the same launch once more, not yet run, with the same arguments, in C that looks for what is in *screen*."""
+        """Return the same launch once more, not yet run, with the same arguments, in C with the record *screen*."""
         return Session(self.board, self.request, observers, choices, native, meter, screen)
 
     def _run(self, core: Core) -> None:
-        """Run the life of one core, inside its own strand."""
+        """Run one core from beginning to end, inside its own strand."""
         try:
             self._perform(core)
         except Fault as fault:
@@ -282,7 +282,7 @@ class Session:
                 self._over(core.union)
 
     def _over(self, union: Union) -> None:
-        """Note that all cores of *union* have ended; those that can run others of later unions do."""
+        """Record that all cores of *union* have ended; those that can will run others in later unions."""
         for cluster in union.clusters:
             self.tally.add_sram(cluster.sram)
             cluster.sram.release()
@@ -291,7 +291,7 @@ class Session:
                 self._idle.setdefault((core.place.cluster_id, core.place.core_id), []).append(core)
 
     def _perform(self, core: Core) -> None:
-        """Run the kernel on *core*, and count what it did."""
+        """Run the kernel on *core*, and count its work."""
         if self.hub.task_begin is not None:
             self.hub.task_begin(core)
         if core.arguments is None:
@@ -313,26 +313,26 @@ class Session:
             self.hub.task_end(core)
 
     def late(self, overdue: Overdue) -> BaseException:
-        """Return the fault of this launch that took too long between two tasks."""
+        """Return the fault of this launch, which took too long between two tasks."""
         return self._late(overdue, self.scheduler.last)
 
     def _late(self, overdue: Overdue, core: Core | None) -> BaseException:
-        """Return the fault of a launch that took too long, or the alarm itself, where another launch has set it."""
+        """Return the fault of a launch that took too long, or the alarm itself if it belongs to another launch."""
         if self.meter is None or not self.meter.raised(overdue):
             return overdue
         return self.meter.late(core, overdue.__traceback__).with_traceback(overdue.__traceback__)
 
     @property
     def unwatched_in_c(self) -> bool:
-        """Return whether C ran it, and nothing looked inside, counted lines, or limited it."""
+        """Return whether C ran it without observers inside, counts of lines, or a limit."""
         return self.alone and self.native is not None and self.screen is self.meter is self.counts is None
 
     @property
     def given(self) -> list[Allocation]:
-        """The memories that the arguments of the launch lead to, and the kernel's variables in GDRAM, each once."""
+        """Return the memories of the launch's arguments, and of the kernel's variables in GDRAM, each once."""
         return self.request.allocations
 
-    # -- who runs where ------------------------------------------------------------------------
+    # -- cores and places ------------------------------------------------------------------------
 
     def _groups(self) -> Iterator[list[Core] | UnionToCome | BlockToCome]:
         return self._blocks() if self.kind.unions == 0 else self._unions()
@@ -355,7 +355,7 @@ class Session:
             yield BlockToCome(place, self._block) if self.alone else [self._block(place)]
 
     def _group(self, number: int) -> UnionToCome | BlockToCome:
-        """Return group *number* of the launch, which is made when it runs."""
+        """Return group *number* of the launch, whose cores are created when it runs."""
         if self.kind.unions == 0:
             return BlockToCome(self._block_place(number), self._block)
         (x, y, _), width = self.dim, self.kind.unions * self.board.arch.cores_per_cluster
@@ -367,7 +367,7 @@ class Session:
         return UnionToCome(many, functools.partial(self._union, start, row, plane))
 
     def _block(self, place: TaskPlace) -> Core:
-        """Return a core for the Block task at *place*: one that has ended another, where there is such."""
+        """Return a core for the Block task at *place*: one that has ended another task, if there is one."""
         union = Union(block=True, number=place.task)
         core: Core = self._ended.popitem()[0] if self._ended else self._core_class(self, place, union, None)
         if core.renewable:
@@ -399,9 +399,10 @@ class Session:
         )
 
     def lone_cluster(self, core: Core) -> Cluster | None:
-        """Return the SRAM of a launch that is one Block task, of compiled code; None: the task has none.
+        """Return a cluster with SRAM for a launch of a single Block task of compiled code, otherwise None.
 
-        The vendor's library launches a kernel that stores to SRAM so; that it is the task's alone is inferred.
+        The vendor's library launches a kernel that stores to SRAM in this way; that the SRAM is the task's alone is
+        inferred.
         """
         if not self.compiled or self.dim != (1, 1, 1):
             return None
@@ -436,7 +437,7 @@ class Session:
                 task = (plane * y + row) * x + task_x
                 places.append(TaskPlace(task, task_x, row, plane, number, core_id))
             if arch.memory_core:
-                # The memory core carries the coordinates of its cluster's first task; inferred.
+                # The memory core has the coordinates of its cluster's first task; inferred.
                 task = (plane * y + row) * x + first
                 before = union.number // arch.cores_per_cluster
                 where = task, first, row, plane, number, MEMORY_CORE_ID
@@ -444,7 +445,7 @@ class Session:
         return union, places
 
     def ready_unions(self, many: int) -> list[list[Core]]:
-        """Return the cores of the first union so many times, in the order in which they begin; the launch is prepared, and does not run yet."""
+        """Return the cores of *many* copies of the first union, in the order in which they begin; the launch is prepared and not running yet."""
         unions = [self._union(0, 0, 0) for _ in range(many)]
         for core in itertools.chain(*unions):
             core.carrier = NOWHERE
@@ -461,7 +462,7 @@ class Session:
         ]
 
     def _member(self, place: TaskPlace, union: Union, cluster: Cluster, *, in_c: bool) -> Core:
-        """Return a core at *place* of *union*: one that was there in another union, where there is such."""
+        """Return a core at *place* of *union*: one from the same place in another union, if there is one."""
         idle = self._idle.get((place.cluster_id, place.core_id))
         if not idle:
             core_class = self.native.core_class if in_c and self.native is not None else self._core_class
@@ -471,10 +472,10 @@ class Session:
         core.renew(place, union)
         return core
 
-    # -- what cores ask for --------------------------------------------------------------------
+    # -- objects for cores --------------------------------------------------------------------
 
     def counters(self) -> tuple[list[int], list[int]]:
-        """Return the lists in which a core counts instructions, and bytes by direction: shared ones where nothing watches them."""
+        """Return the lists in which a core counts instructions, and bytes by direction: shared lists if no observer needs them by core."""
         if self._counted_together:
             return self.tally.counts, self.tally.traffic_by
         return NOTHING.copy(), NO_TRAFFIC.copy()
@@ -487,7 +488,7 @@ class Session:
         return mlu
 
     def make_log(self, core: Core) -> Log | None:
-        """Return the log of *core*: with every step where they were asked for, none where time is not predicted."""
+        """Return the log of *core*: with every step if requested, None if time is not predicted."""
         if self.steps is not None:
             return (
                 NotedLog(core, self.steps) if self.native is None else self.native.noted_log(core, self.steps)
@@ -495,14 +496,14 @@ class Session:
         return Log() if self.timing else None
 
     def _unit(self) -> int:
-        """Return the alignment of declarations: what 2xx vector operands need; elements elsewhere (inferred)."""
+        """Return the alignment of declarations: that of 2xx vector operands; elements elsewhere (inferred)."""
         return 64 if self.board.arch.generation == 2 else 1
 
     def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
         """Return fresh NRAM, WRAM and LDRAM for one core, for a memory core LDRAM only.
 
-        Their bytes come with the first declaration.  Compiled code may declare on a memory core too: room that
-        no instruction reaches, where its single numbers go.
+        Their bytes are allocated at the first declaration.  Compiled code may declare on a memory core too: space
+        that no instruction accesses, for its single numbers.
         """
         arch, unit = self.board.arch, self._unit()
         arenas = {LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, self.pool, unit)}
@@ -523,7 +524,7 @@ class Session:
     # -- announcements -------------------------------------------------------------------------
 
     def watches(self, core: Core) -> tuple[Announcer | None, Announcer | Accesses | None]:
-        """Return the announcers of intrinsics and of scalar accesses of *core*; None where nothing listens."""
+        """Return the announcers of intrinsics and of scalar accesses of *core*; None if no observer listens."""
         if self.alone:
             return None, None
         every, scalars = self._watches(core)
@@ -540,7 +541,7 @@ class Session:
 
 
 def _bound(core: Core, argument: object) -> Any:
-    """Return *argument* as the kernel on *core* sees it: tensors and pointers, in structures too, as pointers that the core accounts to."""
+    """Return *argument* for the kernel on *core*: tensors and pointers, in structures too, become pointers whose accesses count for the core."""
 
     def bound(part: object) -> Any:
         if isinstance(part, DeviceTensor):

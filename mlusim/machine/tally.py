@@ -1,4 +1,4 @@
-"""The sums of a launch: instructions, traffic, work by pipe, high-water marks, lines passed in C."""
+"""The sums of a launch: instructions, traffic, work by pipe, high-water marks, lines executed in C."""
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NO_LOG = CoreLog(())
 NO_LOAD = CopyLoad()
-LOADS_AT, STORES_AT = places_before(LOADS), places_before(STORES)  # of what a task counts
+LOADS_AT, STORES_AT = places_before(LOADS), places_before(STORES)  # positions in a task's counters
 NAMES = tuple(ISA)
 EVERY = range(len(ISA))
 NOTHING = COUNTS.zeros(len(ISA))
@@ -43,17 +43,18 @@ class Instructions(dict[str, int]):
 
 @frozen
 class Usage:
-    """Bytes of one memory space: what the kernel may declare, and the most that any core (cluster) declared."""
+    """Bytes of one memory space: the most that a kernel may declare, and the most that any core (cluster) declared."""
 
     capacity: int
     high_water: int
 
 
 class SilentTasks(NamedTuple):
-    """Tasks that C ran without telling Python, and that all did the same: their places, counters, log rows, and what each loaded first and read.
+    """Tasks that C ran without calling Python, and that all did the same: their places, counters, log rows, first load and reads.
 
-    A place is the number of the task, whether a memory core ran it, its union, its cluster there, and its core.  ``counted`` are the counters of a task, as `time.quantities` lays them out; ``reads`` are bytes by the number of the allocation; 0 stands for none of them.
-    ``met`` is how many arrays of functions each has declared.
+    A place is the number of the task, whether a memory core ran it, its union, its cluster there, and its core.
+    ``counted`` are the counters of a task, as laid out by `time.quantities`; ``reads`` are bytes by the number of the
+    allocation; 0 means none of them. ``met`` is the number of arrays of functions that each has declared.
     """
 
     places: Sequence[Sequence[int]]
@@ -71,29 +72,29 @@ class SilentTasks(NamedTuple):
 
 @define(eq=False)
 class Tally:
-    """Collects what cores of *board*, whose kernel may declare as many bytes as *limits* says, did as they end."""
+    """Sums the work of the cores of *board* as they end; *limits* are the bytes that the kernel may declare."""
 
     board: Board
     limits: Mapping[str, int]
     tasks: list[TaskWork] = field(factory=list)
-    # Cores that nothing watches write here.
+    # Unobserved cores write here.
     counts: list[int] = field(factory=NOTHING.copy)
     traffic_by: list[int] = field(factory=NO_TRAFFIC.copy)
     # All cores of the launch write here.
     lines: list[int] = field(factory=NOTHING.copy)
     spare: list[int] = field(factory=NOTHING.copy)
     _high: dict[Space, int] = field(factory=NO_BYTES.copy)
-    # What the first task declared, by memory, behind the base of each.
+    # The declarations of the first task, by memory, after the base of each.
     declared: tuple[tuple[int, tuple[Allocation, ...]], ...] = ()
     scalar_loads: dict[str, int] = field(factory=dict)
     scalar_stores: dict[str, int] = field(factory=dict)
-    memory_core_stores: int = 0  # of memory cores, to GDRAM
-    _logs: dict[bytes, CoreLog] = field(factory=dict)  # tasks that do the same share a log
-    _rows: dict[tuple[tuple[int, ...], ...], CoreLog] = field(factory=dict)  # those of few rows, by these
+    memory_core_stores: int = 0  # stores of memory cores to GDRAM
+    _logs: dict[bytes, CoreLog] = field(factory=dict)  # equal tasks share a log
+    _rows: dict[tuple[tuple[int, ...], ...], CoreLog] = field(factory=dict)  # logs of few rows, by their rows
     _steps: dict[bytes, CoreSteps] = field(factory=dict)  # and their steps
 
     def add(self, core: "Core") -> None:
-        """Count what *core* did."""
+        """Add the work of *core*."""
         for space, arena in core.used.items():
             if space in self._high:
                 self._high[space] = max(self._high[space], arena.high_water)
@@ -112,7 +113,7 @@ class Tally:
         self._add(place, core.union.number, counted, log, reads, head, steps)
 
     def declares(self, core: "Core", more: Sequence[Allocation] = ()) -> None:
-        """Note what *core* has declared, and *more* that it had, if no task before it has declared anything."""
+        """Record the declarations of *core*, and its earlier ones *more*, if no task before it has declared anything."""
         if self.declared:
             return
         arenas = [(arena, space) for space in (NRAM, WRAM) if (arena := core.used.get(space)) is not None]
@@ -122,9 +123,9 @@ class Tally:
         self.declared = tuple((base, allocations) for base, allocations in declarations if allocations)
 
     def add_silent(self, tasks: SilentTasks, tensors: Mapping[Allocation, int] | None) -> None:
-        """Count what *tasks* did, which Python has not heard of: all of them on IPU cores, or all on memory cores.
+        """Add the work of *tasks*, which C did not report to Python: all of them on IPU cores, or all on memory cores.
 
-        *tensors* have the number of each tensor, in the order that `_reads` has; None where time is not predicted.
+        *tensors* has the number of each tensor, in the order of `_reads`; None if time is not predicted.
         """
         counted = tasks.counted
         reads = tuple([(a.address, a.nbytes, tasks.reads[number]) for a, number in (tensors or {}).items()])
@@ -136,7 +137,7 @@ class Tally:
         if of_memory:
             self.memory_core_stores += len(tasks.places) * parts[2][GDRAM.number]
         if others := tasks.places[1:]:
-            # What they did once more is their places, and the accesses of all of them.
+            # For the further tasks only the places, and the accesses of all of them, are added.
             for named, counts in ((self.scalar_loads, parts[1]), (self.scalar_stores, parts[2])):
                 _add_accesses(named, [len(others) * n for n in counts])
             core = task_work.core if of_memory else -1
@@ -157,7 +158,7 @@ class Tally:
             ]
 
     def _logged(self, rows: Rows, end: tuple[int, ...]) -> CoreLog:
-        """Return the log of *rows* and of the *end* of the task."""
+        """Return the log with *rows* and the *end* of the task."""
         log = self._rows.get((end,)) if not len(rows) else None
         if log is None:
             fresh = Log()
@@ -177,7 +178,7 @@ class Tally:
         steps: CoreSteps | None,
     ) -> TaskWork:
         work, loads, stores = counted
-        scalars, *others = work[:5]  # by pipe; what is behind them describes waits
+        scalars, *others = work[:5]  # by pipe; the following entries describe waits
         if any(loads):
             scalars += _add_accesses(self.scalar_loads, loads)
         if any(stores):
@@ -200,21 +201,21 @@ class Tally:
 
     @property
     def scalars(self) -> int:
-        """The scalar accesses of the tasks that have ended."""
+        """Return the scalar accesses of the tasks that have ended."""
         return sum(self.scalar_loads.values()) + sum(self.scalar_stores.values())
 
     @property
     def length(self) -> int:
-        """The instructions and scalar accesses of the tasks that have ended: each takes time in Python, and is heard of by who watches."""
+        """Return the instructions and scalar accesses of the tasks that have ended: each takes time in Python and is announced to observers."""
         return sum(self.counts) + self.scalars
 
     @property
     def vector_bytes(self) -> int:
-        """The bytes of the lines of the vector unit that its instructions took."""
+        """Return the bytes of the vector unit's lines used by its instructions."""
         return sum(self.lines) * VECTOR_BYTES
 
     def count(self, core: "Core") -> None:
-        """Add the instructions and the traffic of *core*, where it counted them by itself."""
+        """Add the instructions and the traffic of *core*, if it counted them separately."""
         mlu = core.mlu
         if mlu.counts is not self.counts:
             _add(self.counts, mlu.counts)
@@ -230,7 +231,7 @@ class Tally:
         _add(self.spare, spare)
 
     def join(self, parts: "Iterable[Tally]") -> None:
-        """Add what *parts* of the launch did, each of them some of its tasks."""
+        """Add the sums of *parts* of the launch, each with some of its tasks."""
         for part in parts:
             self.add_counts(part.counts, part.traffic_by, part.lines, part.spare)
             _add_named(self.scalar_loads, part.scalar_loads)
@@ -245,11 +246,11 @@ class Tally:
         self.tasks.sort(key=lambda task: (task.task, task.memory_core))
 
     def reaches(self, space: Space, nbytes: int) -> None:
-        """Note that a core has declared so many bytes of *space*."""
+        """Record that a core has declared *nbytes* of *space*."""
         self._high[space] = max(self._high[space], nbytes)
 
     def _finished(self, log: Log | None) -> CoreLog:
-        """Return the log of a core that has ended; equal ones are one."""
+        """Return the log of a core that has ended; equal logs are one object."""
         if log is None:
             return NO_LOG
         rows = () if isinstance(log, NotedLog) else log.few
@@ -262,47 +263,47 @@ class Tally:
         return finished
 
     def add_sram(self, arena: Arena) -> None:
-        """Note the high-water mark of a cluster's SRAM."""
+        """Record the high-water mark of a cluster's SRAM."""
         self._high[SRAM] = max(self._high[SRAM], arena.high_water)
 
     @property
     def instructions(self) -> Instructions:
-        """Counts of the intrinsics that were executed, in the order of the table."""
+        """Return how often each executed intrinsic was executed, in the order of the table."""
         return Instructions({NAMES[number]: self.counts[number] for number in _met(self.counts)})
 
     @property
     def traffic(self) -> dict[str, int]:
-        """Bytes copied by direction."""
+        """Return the bytes copied by direction."""
         return {d.name: n for d, n in zip(DIRECTIONS, self.traffic_by, strict=True) if n}
 
     @property
     def lanes(self) -> dict[str, Lanes]:
-        """Lanes by vector intrinsic, for those that were executed."""
+        """Return the lanes of each executed vector intrinsic."""
         paid = {number: self.lines[number] * VECTOR_BYTES for number in _met(self.lines)}
         return {NAMES[number]: Lanes(most - self.spare[number], most) for number, most in paid.items()}
 
     @property
     def io_bytes(self) -> int:
-        """Bytes that the IO-DMA carried, for copies, atomics and fills."""
-        return sum(task.work[3] for task in self.tasks)  # of the IO-DMA, in the order of the pipes
+        """Return the bytes that the IO-DMA carried for copies, atomics and fills."""
+        return sum(task.work[3] for task in self.tasks)  # the IO-DMA's place in the order of the pipes
 
     @property
     def memory(self) -> dict[str, Usage]:
-        """Capacity and high-water mark of each on-chip memory."""
+        """Return the capacity and high-water mark of each on-chip memory."""
         return {space.name: Usage(self.limits[space.name], high) for space, high in self._high.items()}
 
 
 @functools.lru_cache(maxsize=1024)
 def _of_one_row(row: tuple[int, ...]) -> CoreLog:
-    """Return the log that has one row, which launches of the same kernel mostly share."""
+    """Return the log with the single row *row*, which launches of the same kernel usually share."""
     log = Log()
     log.extend(np.array([row], np.int64))
     return log.finished()
 
 
 def _add_accesses(total: dict[str, int], counts: Sequence[int]) -> int:
-    """Add scalar accesses by the number of the space to *total*, which has names; returns how many they are."""
-    for number, accesses in enumerate(counts):  # of loads by what waits for them, too
+    """Add scalar accesses, counted by the number of the space, to *total*, which is by name; return their sum."""
+    for number, accesses in enumerate(counts):  # loads are also divided by the waiting pipe
         if accesses:
             name = SPACES[number % len(SPACES)].name
             total[name] = total.get(name, 0) + accesses
@@ -315,20 +316,20 @@ def _add_named(total: dict[str, int], counts: dict[str, int]) -> None:
 
 
 def _add(total: list[int], counts: Sequence[int]) -> None:
-    """Add *counts* to *total*, most of them being zero."""
+    """Add *counts* to *total*; most are zero."""
     for number in _met(counts):
         total[number] += counts[number]
 
 
 def _met(counts: Sequence[int]) -> Iterable[int]:
-    """Return the numbers of the *counts* that are not zero; few are."""
+    """Return the numbers of the non-zero *counts*, which are few."""
     if counts.__class__ is not list:  # counters in C are a memoryview
         return np.asarray(counts).nonzero()[0].tolist()
     return () if counts == NOTHING else compress(EVERY, counts)
 
 
 def _reads(core: "Core") -> tuple[tuple[int, int, int], ...]:
-    """Return the tensors that *core* was given: address, bytes, and the bytes that its copies read."""
+    """Return the tensors of *core*: address, bytes, and the bytes that its copies read."""
     reads: dict[Allocation, int] = {}
     for views in core.bindings:
         for view in views.values():
@@ -337,16 +338,16 @@ def _reads(core: "Core") -> tuple[tuple[int, int, int], ...]:
     return tuple([(tensor.address, tensor.nbytes, read) for tensor, read in reads.items()])
 
 
-# The counts of what C passes in a launch: a row for each task, and the last for all memory cores.
+# Counts of executed statements in C in a launch: a row for each task, and the last for all memory cores.
 
 Cover = tuple[str, int, int, bool | None]
-"""A statement (None) or an outcome of a test, by file, line and column."""
+"""A statement (None) or an outcome of a condition, by file, line and column."""
 
 
 class CoverCounts:
-    """``counts``, at first 0, of each of *covers* in each of so many *tasks*.
+    """``counts``, initially 0, of each of *covers* in each of so many *tasks*.
 
-    Threads that run the tasks of one launch have their own `part`, for they share the row of memory cores.
+    Threads that run the tasks of one launch have a `part` each, because they would share the row of memory cores.
     """
 
     def __init__(self, covers: Sequence[Cover], tasks: int) -> None:
@@ -358,20 +359,20 @@ class CoverCounts:
         self._first, self._stride = self.counts.ctypes.data, self.counts.strides[0]
 
     def part(self) -> "CoverCounts":
-        """Return the counts of one of several threads, which are none of these before they `join`."""
+        """Return the counts of one of several threads, which are added by `join`."""
         part = CoverCounts(self.covers, len(self.counts) - 1)
         self._parts.append(part)
         return part
 
     def join(self) -> None:
-        """Add what the threads have counted."""
+        """Add the counts of the threads."""
         while self._parts:
             self.counts += self._parts.pop().counts
 
     def leave(self) -> None:
-        """Drop what the threads have counted."""
+        """Drop the counts of the threads."""
         self._parts.clear()
 
     def at(self, task: int) -> int:
-        """Return the address of the row of *task*; -1: a memory core."""
+        """Return the address of the row of *task*; -1 is a memory core."""
         return self._first + (task if task >= 0 else len(self.counts) - 1) * self._stride

@@ -1,6 +1,6 @@
-"""The host's side of a launch: arrays in the GDRAM of a device, and all that the arguments of a launch lead to.
+"""The host's side of a launch: arrays in the GDRAM of a device, and everything that a launch's arguments contain.
 
-Arguments are numbers and pointers, and for compiled kernels structures, which are sequences of their members.
+Arguments are numbers and pointers, and for compiled kernels also structures, which are sequences of their members.
 """
 
 import math
@@ -23,7 +23,7 @@ from mlusim.presenting import Presented
 class DeviceTensor(Presented):
     """An array in GDRAM: ``shape``, ``dtype``, ``size`` (elements), ``nbytes``, ``address``.
 
-    Passed to a launch it becomes a pointer to its first element; ``tensor + n`` is a pointer to
+    As an argument of a launch it becomes a pointer to its first element; ``tensor + n`` is a pointer to
     element n.
     """
 
@@ -38,22 +38,22 @@ class DeviceTensor(Presented):
 
     @property
     def size(self) -> int:
-        """The number of its elements."""
+        """Return the number of its elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """The size of its elements, in bytes."""
+        """Return the size of its elements in bytes."""
         return self.size * self.dtype.size
 
     @property
     def address(self) -> int:
-        """The device address of the first byte."""
+        """Return the device address of the first byte."""
         return self.allocation.address
 
     @property
     def ptr(self) -> Ptr:
-        """A pointer to the first element, for kernel arguments."""
+        """Return a pointer to the first element, for kernel arguments."""
         if not self.allocation.live:
             raise UsageError(f"{self!r} was freed; there is nothing to point at")
         return Ptr(View(self.allocation, self.dtype, None))
@@ -73,7 +73,7 @@ class DeviceTensor(Presented):
 
 
 def host_array(array: object) -> np.ndarray[Any, Any]:
-    """*array* as NumPy has it; raises `UsageError` for what is not an array."""
+    """Return *array* as a NumPy array.  Raises `UsageError` for anything else."""
     try:
         return np.asarray(array)
     except ValueError as error:
@@ -92,21 +92,21 @@ def shape_of(shape: Any) -> tuple[int, ...]:
         ) from None
     if min(sizes, default=0) < 0:
         raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
-    if len(sizes) > 64:  # NumPy has no more
+    if len(sizes) > 64:  # NumPy's limit
         raise UsageError(f"a shape of {len(sizes)} sizes is longer than NumPy allows; give 64 or fewer")
     return sizes
 
 
-DEEPEST = 16  # callers that are looked through
+DEEPEST = 16  # the most callers that are searched
 
 
 def name_by_variables(arguments: Iterable[Any]) -> None:
-    """Give the tensors among *arguments* the names of the variables in the nearest caller outside of mlusim that has some.
+    """Name the tensors among *arguments* by the variables of the nearest caller outside of mlusim that has some.
 
-    What has no variable keeps its name, and what a program names in other words, too.
+    A tensor without a variable keeps its name, and so does one that the program itself described.
     """
     unnamed = {a for a in map(_allocation_of, arguments) if a is not None and a.declared.told is None}
-    frame = sys._getframe(1)  # noqa: SLF001 - who launches
+    frame = sys._getframe(1)  # noqa: SLF001 - the caller
     for _ in range(DEEPEST):
         if not unnamed or frame is None:
             return
@@ -120,7 +120,7 @@ def name_by_variables(arguments: Iterable[Any]) -> None:
 
 
 def _allocation_of(value: object) -> Allocation | None:
-    """Return the allocation that a tensor, or a pointer to its first byte, is."""
+    """Return the allocation of a tensor, or of a pointer to its first byte."""
     if isinstance(value, DeviceTensor):
         return value.allocation
     if isinstance(value, Ptr) and value.offset == 0:
@@ -128,7 +128,7 @@ def _allocation_of(value: object) -> Allocation | None:
     return None
 
 
-# -- what the arguments of a launch lead to ---------------------------------------------------------
+# -- contents of the arguments of a launch ---------------------------------------------------------
 
 _STRUCTURES = (tuple, list)
 
@@ -143,13 +143,13 @@ def leaves(arguments: Iterable[Any]) -> Iterator[Any]:
 
 
 def mapped(argument: object, change: Callable[[Any], Any], *, compiled: bool) -> Any:
-    """Return an argument with *change* of each number and pointer in it."""
+    """Return an argument with *change* applied to each number and pointer in it."""
     if not compiled or argument.__class__ not in _STRUCTURES:
         return change(argument)
     return tuple(mapped(part, change, compiled=True) for part in argument)
 
 
 def allocation_of(argument: object) -> Allocation | None:
-    """Return the allocation behind a tensor or a pointer; None for anything else."""
+    """Return the allocation of a tensor or a pointer; None for anything else."""
     allocation = getattr(getattr(argument, "view", argument), "allocation", None)
     return allocation if isinstance(allocation, Allocation) else None

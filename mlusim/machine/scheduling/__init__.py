@@ -1,1 +1,1 @@
-"""Which core runs next, and when asynchronous effects land."""
+"""The choice of the core that runs next, and of the moment at which asynchronous effects land."""

@@ -1,4 +1,4 @@
-"""Strands, which carry cores: greenlets that run until they park.  The only file that knows greenlets."""
+"""Strands, which carry cores: greenlets that run until they park.  Only this file uses greenlets."""
 
 import contextlib
 import contextvars
@@ -12,17 +12,17 @@ from typing import Any, NoReturn
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-FOOT = 4  # calls through C at the foot of a strand, each of some frames
+FOOT = 4  # calls through C at the foot of a strand, each with some frames
 KEPT = 64  # idle strands of a thread
-Home = greenlet  # a strand on which those that it resumes end
+Home = greenlet  # the strand that continues when a strand ends
 _CALL = operator.methodcaller("__call__")
 
 
 def _footed(body: Callable[[], None]) -> Callable[[], None]:
-    """*body* behind a dozen frames of C, which belong to the strand.
+    """Return *body* called through a dozen frames of C, which belong to the strand.
 
     NumPy walks up ten frames of the C stack before it reuses a large temporary (``temp_elide.c``).  Beyond
-    the foot of a strand lies whatever its resumer has there, not what was there when it began: a walk
+    the foot of a strand lie the current frames of its resumer, not those from its beginning: a walk
     that leaves the strand reads garbage as return addresses, and the process dies.
     """
     for _ in range(FOOT):
@@ -30,10 +30,10 @@ def _footed(body: Callable[[], None]) -> Callable[[], None]:
     return body
 
 
-class _own_trace:  # noqa: N801 - reads as what it does
-    """Gives a strand its trace function back after others ran.
+class _own_trace:  # noqa: N801 - reads like a verb
+    """Restores the trace function of a strand after others ran.
 
-    A debugger sets one per thread: `continue` in one task would otherwise end `next` in another.
+    A debugger sets one per thread: without this, `continue` in one task would end `next` in another.
     """
 
     __slots__ = ("_trace",)
@@ -53,12 +53,12 @@ def _idle(_thread: int) -> list[Any]:
 
 
 def _watched() -> bool:
-    """Return whether a debugger or a profiler follows calls: a strand keeps the answer of its beginning."""
+    """Return whether a debugger or a profiler follows calls; a strand keeps the value from its beginning."""
     return sys.gettrace() is not None or sys.getprofile() is not None
 
 
 def _carry() -> None:
-    """Run one body after another, each of which the strand is given while it is idle."""
+    """Run one body after another, each assigned to the strand while it is idle."""
     strand: Any = getcurrent()
     while True:
         strand.__dict__.pop("body")()
@@ -68,21 +68,22 @@ def _carry() -> None:
 class Carriers:
     """Makes carriers, each of whose bodies runs in a copy of *context*.
 
-    A strand whose body has returned carries another one, which saves what a strand costs: memory from the system for
-    its frames.  In the main thread it may be of a later launch; in others not, for nothing can end a strand when its
-    thread is over.  Where a debugger traces, or a profiler counts, each body has a strand of its own.
+    A strand whose body has returned is reused for another one, which avoids the cost of a strand: memory from the
+    system for its frames.  In the main thread the next body may belong to a later launch; not in others, because no
+    strand can be ended after its thread is over.  If a debugger traces, or a profiler counts, each body has a strand
+    of its own.
     """
 
     def __init__(self, context: contextvars.Context) -> None:
         self._context = context
-        self.home = getcurrent()  # the strand that has made this
-        self._spent: list[Any] = []  # strands that are used no more
+        self.home = getcurrent()  # the strand that created this object
+        self._spent: list[Any] = []  # strands that are not used again
         here = threading.get_ident()
         self._lasting = here == threading.main_thread().ident
         self._idle: list[Any] = _idle(here) if self._lasting else []
 
     def carry(self, body: Callable[[], None], home: Home | None = None) -> "Carrier":
-        """Return a carrier of *body*, which has not begun; when it ends it gives control to the strand *home*, the caller's without it."""
+        """Return a carrier of *body*, which has not begun; at its end the strand *home* continues, by default the caller's."""
         home, watched = getcurrent() if home is None else home, _watched()
         if self._idle and not watched:
             strand = self._idle.pop()
@@ -96,7 +97,7 @@ class Carriers:
         return carrier
 
     def follow(self, carrier: "Carrier") -> "Carrier":
-        """Return a carrier of what the strand of *carrier* carries next, called on it; *carrier* has ended."""
+        """Return a carrier of the next body on the strand of *carrier*, which has ended and on which this is called."""
         carrier.ended = True
         carrier.strand.gr_context = self._context.copy()
         return carrier.next()
@@ -108,7 +109,7 @@ class Carriers:
         (self._idle if keeps else self._spent).append(carrier.strand)
 
     def close(self) -> None:
-        """End the strands that carry nothing any more."""
+        """End the strands that carry no body."""
         for strands in (self._spent,) if self._lasting else (self._spent, self._idle):
             for strand in strands:
                 strand.throw(GreenletExit)
@@ -129,39 +130,39 @@ class Carrier:
         self.trace: Any = None
 
     def next(self) -> "Carrier":
-        """Return a carrier of the same strand, which runs."""
+        """Return a carrier of the same, running strand."""
         following = Carrier(self._home, self.strand)
         following.begun = True
         return following
 
     @property
     def dead(self) -> bool:
-        """True where the strand is no more, as after an exception of the body."""
+        """Return whether the strand is dead, for example after an exception of the body."""
         return bool(self.strand.dead)
 
     @property
     def current(self) -> bool:
-        """True where the caller runs on this strand."""
+        """Return whether the caller runs on this strand."""
         return not self.ended and getcurrent() is self.strand
 
     @property
     def frame(self) -> FrameType | None:
-        """The innermost frame of a parked strand; none before the body begins, whatever the strand carried before."""
+        """Return the innermost frame of a parked strand; None before the body begins, whatever the strand carried before."""
         frame: FrameType | None = self.strand.gr_frame if self.begun and not self.ended else None
         return frame
 
     def resume(self) -> None:
-        """Run the strand until it parks or ends; its exceptions come out here."""
+        """Run the strand until it parks or ends; its exceptions are raised here."""
         self.begun = True
         trace = sys.gettrace()
         try:
             self.strand.switch()
-        finally:  # as `_own_trace` does, which takes as long as all else here
+        finally:  # as `_own_trace` does, but in less time
             if sys.gettrace() is not trace:
                 sys.settrace(trace)
 
     def park(self, other: "Carrier | None" = None) -> None:
-        """Give control back to the one who resumed, or on to *other*, which is parked; called from inside the strand."""
+        """Return control to the resumer, or pass it to *other*, which is parked; called from inside the strand."""
         self.trace = sys.gettrace()
         try:
             (self._home if other is None else other.strand).switch()
@@ -170,7 +171,7 @@ class Carrier:
                 sys.settrace(self.trace)
 
     def hold(self) -> NoReturn:
-        """Give control back for good: the strand will not go on, not even to clean up."""
+        """Return control for good: the strand will not continue, not even to clean up."""
         while True:
             with contextlib.suppress(GreenletExit):
                 self._home.switch()
@@ -181,7 +182,7 @@ class Carrier:
             self.strand.throw(error)
 
     def kill(self) -> None:
-        """End a parked strand; its `finally` blocks run, which no debugger follows: a step that was under way would end in the machine."""
+        """End a parked strand; its `finally` blocks run untraced: a debugger's unfinished step would otherwise stop inside the machine."""
         if not self.ended and not self.strand.dead:
             self.trace = None
             with _own_trace():
@@ -189,14 +190,14 @@ class Carrier:
 
 
 class Abandoned(BaseException):
-    """Ends a strand that is no longer wanted; raised where it is paused, so that the frames inside unwind."""
+    """Ends a strand that is no longer needed; raised at its pause, so that the frames inside unwind."""
 
 
 class Strand:
-    """A body with carriers of its own, which may be stopped in the middle of any of them.
+    """A body with carriers of its own, which may be paused in the middle of any of them.
 
-    Inside, `pause` gives control to the caller of `resume`; `resume` goes on behind that `pause`.  ``error`` is what the
-    body has raised.
+    Inside, `pause` returns control to the caller of `resume`; `resume` continues after that `pause`.  ``error`` is
+    the exception of the body.
     """
 
     __slots__ = ("_body", "_outside", "_place", "error")
@@ -211,22 +212,22 @@ class Strand:
             body()
         except Abandoned:
             pass
-        except BaseException as error:  # noqa: BLE001 - it is raised again where the strand was resumed
+        except BaseException as error:  # noqa: BLE001 - it is raised again by `resume`
             self.error = error
 
     @property
     def ended(self) -> bool:
-        """True where the body has returned."""
+        """Return whether the body has returned."""
         return bool(self._body.dead)
 
     def resume(self) -> None:
-        """Run until something inside pauses, or the body ends."""
+        """Run until code inside pauses, or the body ends."""
         self._enter()
         with _own_trace():
             self._place.switch()
 
     def abandon(self) -> None:
-        """End the body where it is paused."""
+        """End the body at its pause."""
         self._enter()
         with _own_trace():
             self._place.throw(Abandoned())
@@ -235,7 +236,7 @@ class Strand:
         self._outside = self._body.parent = getcurrent()
 
     def pause(self) -> None:
-        """Give control back to the one who resumed; called from anywhere inside."""
+        """Return control to the resumer; called from anywhere inside."""
         self._place = getcurrent()
         with _own_trace():
             self._outside.switch()

@@ -1,4 +1,4 @@
-"""Cores that run one Block task after another, and one union after another: what each task gets fresh, what the core keeps, and the plans of its buffers."""
+"""Cores that run one Block task after another, and one union after another: the state that is renewed for each task or kept, and the plans of their buffers."""
 
 import sys
 from collections.abc import Hashable, Sequence
@@ -9,25 +9,25 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.regions import PlacedPlan, Placement, RegionMap
 from mlusim.time.quantities import LOADS, OPENING, STORES, WORK, Head
 
-# The plans of a core's buffers: what the launch was given, or what the kernel itself places.
+# The plans of a core's buffers: the launch's plan, or the plans that the kernel itself places.
 
 
 class Placements:
-    """The places of the regions of plans in the memories that *core* of the launch *owner* sees.
+    """The places of the regions of plans in the memories that *core* of the launch *owner* can access.
 
-    A plan that is placed again at the same byte replaces the one before, as the next tile of a loop does; so does one
-    that takes bytes of another, unless it lies in one region of that.
+    A plan that is placed again at the same byte replaces the previous one, as the next iteration of a loop over tiles
+    does; so does a plan that overlaps bytes of another, unless it lies in one region of the other.
     """
 
     def __init__(self, owner: Any, core: object) -> None:
         self._owner, self._core = owner, core
-        self._given: RegionMap | None = owner.request.options.layout  # until a buffer is there for it
+        self._given: RegionMap | None = owner.request.options.layout  # until a buffer for it is declared
         self._planned: dict[tuple[Allocation, int, str], PlacedPlan | RegionMap] = {}
         self._changed = False
         self._live: tuple[Placement, ...] = ()
 
     def declared(self, allocation: Allocation) -> None:
-        """Take *allocation*, just declared in NRAM, as the buffer of the launch's plan if it holds a stage of it."""
+        """Use *allocation*, just declared in NRAM, as the buffer of the launch's plan if it has space for a stage of it."""
         layout = self._given
         if layout is not None and allocation.nbytes >= min(stage.used for stage in layout.stages):
             self._given = None
@@ -35,7 +35,7 @@ class Placements:
             self._tell()
 
     def place(self, allocation: Allocation, start: int, planned: PlacedPlan) -> None:
-        """Note that the kernel lays *planned* from the byte *start* of *allocation* on."""
+        """Record that the kernel places *planned* from the byte *start* of *allocation* on."""
         key = allocation, start, planned.name
         self._planned.pop(key, None)
         self._planned[key] = planned
@@ -52,7 +52,7 @@ class Placements:
 
     @property
     def live(self) -> tuple[Placement, ...]:
-        """Every plan that counts now, the latest last."""
+        """Return every active plan, the latest last."""
         if self._changed:
             live: list[Placement] = []
             for (allocation, start, _), planned in self._planned.items():
@@ -73,7 +73,7 @@ class Placements:
         return layouts[planned.key]
 
     def label(self, allocation: Allocation, offset: int) -> str:
-        """Return the regions that hold byte *offset* of *allocation*, as a pointer names them; empty where none does."""
+        """Return the regions at byte *offset* of *allocation*, as in a pointer's label; empty if there are none."""
         inside = [p for p in self.live if p.allocation is allocation]
         names = dict.fromkeys(
             f"{region.name}+{offset - p.start - region.offset:#x}"
@@ -84,7 +84,7 @@ class Placements:
 
 
 def _replaces(fresh: Placement, old: Placement) -> bool:
-    """Return whether *old* ends where *fresh* is placed: they share bytes, and neither lies in one region of the other."""
+    """Return whether placing *fresh* ends *old*: they share bytes, and neither lies in one region of the other."""
     if fresh.allocation is not old.allocation or fresh.end <= old.start or old.end <= fresh.start:
         return False
     return not (_inside(fresh, old) or _inside(old, fresh))
@@ -96,13 +96,13 @@ def _inside(inner: Placement, outer: Placement) -> bool:
     )
 
 
-KEPT = 2  # references to an `Mlu` that has its core only: that one, and the question's own
+KEPT = 2  # references to an `Mlu` held only by its core: the core's, and the call's own
 
 
 def repeats(core: Any) -> bool:
-    """Return whether *core* may run further tasks: those that nothing looks at, of a kernel that keeps nothing of them.
+    """Return whether *core* may run further tasks: unobserved ones, of a kernel that keeps nothing of earlier tasks.
 
-    A core in C whose task is the only one does so, too: in the next launch.
+    A core in C whose task is the only one may, too, in the next launch.
     """
     session, union = core.session, core.union
     together = len(union.cores) - len(union.clusters) * session.board.arch.memory_core
@@ -111,7 +111,7 @@ def repeats(core: Any) -> bool:
 
 
 def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
-    """Run the body of *kernel* on *core*, for this task and, where that can be prepared, for others that follow."""
+    """Run the body of *kernel* on *core*, for this task and, if that can be prepared, for the following ones."""
     if kernel.prepared is None:
         result = kernel.body(core.mlu, *arguments)
         if result is not None:
@@ -125,7 +125,7 @@ def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
 
 
 def forget(core: Any) -> None:
-    """Cut the circles that *core* is part of, which has ended: it is freed at once, unless the kernel keeps its `Mlu`."""
+    """Break the reference cycles of *core*, which has ended: it is freed at once, unless the kernel keeps its `Mlu`."""
     if core.arguments is None:  # it was released before
         return
     core.arguments = None
@@ -139,7 +139,7 @@ def forget(core: Any) -> None:
 
 
 def renew(core: Any, place: TaskPlace, union: Any) -> None:
-    """Let *core* run the task of *place* next, with the same arguments, as a core that begins."""
+    """Let *core* run the task at *place* next, with the same arguments, as if it had just begun."""
     core.begin(place, union)
     core.close_bindings(core.arguments_bound)
     for arena in core.used.values():
@@ -153,7 +153,7 @@ def renew(core: Any, place: TaskPlace, union: Any) -> None:
 
 
 def begin(core: Any, place: TaskPlace, union: Any) -> None:
-    """Let *core* be at the beginning of the task of *place*, as far as both engines share it."""
+    """Set *core* to the beginning of the task at *place*, as far as both engines share it."""
     core.place, core.union, core.ended, core.renewable = place, union, False, False
     mlu = core.mlu
     mlu.taskId, mlu.taskIdX, mlu.taskIdY, mlu.taskIdZ, _, mlu.coreId = place[:6]

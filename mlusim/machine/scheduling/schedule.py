@@ -1,8 +1,8 @@
 """Schedules: departures from the default one, drawn from a seed, or given and repeated exactly.
 
-The default lets cores run in the order of their tasks until they block, and lands asynchronous effects
-as late as it may.  A decision departs from it at one point, which is counted by core, so that the same
-decisions make the same schedule again, and a part of them makes a schedule, too.
+By default cores run in the order of their tasks until they block, and asynchronous effects land
+as late as possible.  A decision departs from this at one point, which is counted by core, so that the same
+decisions reproduce the schedule, and any part of them makes a schedule, too.
 """
 
 import os
@@ -19,15 +19,15 @@ from mlusim.errors import UsageError
 
 EFFECTS = ("late", "eager")  # when asynchronous effects land; the first is the default
 LAND, STOP, NEXT = "land", "stop", "next"
-STOPS, LANDS = 0.25, 0.5  # how often a drawn schedule departs where it may
+STOPS, LANDS = 0.25, 0.5  # probabilities of a departure in a drawn schedule
 
 
 class Decision(NamedTuple):
     """One departure from the default, in launch *launch* of a run.
 
     Cores are numbered as they begin, -1 is the start.  Before the *point*-th instruction of *core*,
-    "land": the oldest effect in flight on the pipe called *value* lands; "stop": others go first.  "next":
-    when *core* has stopped for the *point*-th time, core *value* goes on.
+    "land": the oldest effect in flight on the pipe called *value* lands; "stop": other cores run first.  "next":
+    when *core* has stopped for the *point*-th time, core *value* runs.
     """
 
     launch: int
@@ -50,9 +50,9 @@ class Decision(NamedTuple):
 
 
 class Choices:
-    """The choices of one launch; ``taken`` are those that departed from the default."""
+    """The choices of one launch; ``taken`` lists those that departed from the default."""
 
-    explains = False  # whether the decisions are wanted in words
+    explains = False  # whether the decisions are also recorded in words
 
     def __init__(self, launch: int = 0) -> None:
         self.launch = launch
@@ -62,7 +62,7 @@ class Choices:
         self._stops: Counter[int] = Counter()
 
     def land(self, core: int, pipes: Sequence[Pipe]) -> Pipe | None:
-        """Return which of *pipes* lands its oldest effect before the next instruction; None: none."""
+        """Return the pipe of *pipes* whose oldest effect lands before the next instruction, or None."""
         self._instructions[core] += 1
         point = self._instructions[core]
         pipe = self._land(core, point, pipes) if pipes else None
@@ -71,19 +71,19 @@ class Choices:
         return pipe
 
     def stop(self, core: int) -> bool:
-        """Return whether *core* lets others go before the instruction that `land` was asked about."""
+        """Return whether *core* lets others run before the instruction of the last `land`."""
         point = self._instructions[core]
         if not self._stop(core, point):
             return False
-        self.taken.append(Decision(self.launch, STOP, core, point, 1))  # the value says nothing
+        self.taken.append(Decision(self.launch, STOP, core, point, 1))  # the value has no meaning
         return True
 
     def explain(self, text: str) -> None:
-        """Say in words what was decided last: which task, and where."""
+        """Record the last decision in words: the task and its place."""
         self.words[self.taken[-1]] = text
 
     def next(self, after: int, ready: Sequence[int]) -> int:
-        """Return the place in *ready* of the core that goes on, *after* having stopped."""
+        """Return the index in *ready* of the core that runs next, *after* having stopped."""
         self._stops[after] += 1
         point = self._stops[after]
         place = self._next(after, point, ready)
@@ -119,7 +119,7 @@ class Drawn(Choices):
 
 
 class ReplayedChoices(Choices):
-    """The choices of another run, or some of them; what cannot be done any more is left undone."""
+    """The choices of another run, or some of them; those that are no longer possible are ignored."""
 
     explains = True
 
@@ -140,9 +140,9 @@ class ReplayedChoices(Choices):
 
 
 class Director:
-    """Directs the launches of a run: by a *seed*, or by *decisions*; ``taken`` is what was decided.
+    """Directs the launches of a run, by a *seed* or by *decisions*; ``taken`` lists its decisions.
 
-    ``effects`` says for all of them when asynchronous effects land; None: each launch says it itself.
+    ``effects`` sets for all launches when asynchronous effects land; None: each launch's own setting.
     """
 
     def __init__(self, seed: int | None = None, decisions: Iterable[Decision] = ()) -> None:
@@ -153,12 +153,12 @@ class Director:
 
     @property
     def taken(self) -> tuple[Decision, ...]:
-        """The decisions of all launches so far."""
+        """Return the decisions of all launches so far."""
         return tuple(decision for choices in self._launches for decision in choices.taken)
 
     @property
     def words(self) -> dict[Decision, str]:
-        """Those that were given, in words: which task went before which, and where each was."""
+        """Return the recorded decisions in words: which task ran before which, and where each was."""
         return {decision: text for choices in self._launches for decision, text in choices.words.items()}
 
     def begin(self) -> Choices:
@@ -189,7 +189,7 @@ _OTHER_ORDER: ContextVar[bool] = ContextVar("the other order of memory cores", d
 
 @contextmanager
 def other_order_of_memory_cores() -> Iterator[None]:
-    """While it lasts, memory cores begin last where they would begin first, and first where last.
+    """Within the block, memory cores begin last if they would begin first, and first if last.
 
     Both orders are legal: no core waits for the beginning of another.
     """
@@ -203,7 +203,7 @@ def other_order_of_memory_cores() -> Iterator[None]:
 def begin_memory_cores_first() -> bool:
     """Return whether the memory cores of a union begin before its other cores (decision 0006).
 
-    Raises `UsageError` where `MEMORY_CORES` is an unknown word.
+    Raises `UsageError` if `MEMORY_CORES` is an unknown word.
     """
     word = os.environ.get(MEMORY_CORES) or "first"
     if word not in ("first", "last"):
@@ -212,13 +212,13 @@ def begin_memory_cores_first() -> bool:
 
 
 def effects_of(effects: str) -> str:
-    """Return when asynchronous effects of a launch land that asks for *effects*."""
+    """Return when asynchronous effects land in a launch that requests *effects*."""
     director = _DIRECTING.get()
     return effects if director is None or director.effects is None else director.effects
 
 
 def directed() -> bool:
-    """Return whether launches run within `directing`."""
+    """Return whether launches are within `directing`."""
     return _DIRECTING.get() is not None
 
 

@@ -1,4 +1,4 @@
-"""The order of cores: first come, first served, in task order; or any legal choice; and whether any of them can still go on."""
+"""The order of cores: first come, first served, in task order, or any legal choice; and whether any core can still continue."""
 
 import contextlib
 import copy
@@ -30,40 +30,40 @@ if TYPE_CHECKING:
 
 
 SPIN_LIMIT = 1000
-"""Rounds of looking at memory that no task changes, after which it is asked whether any can go on.
+"""Rounds of polling memory that no task changes, after which the scheduler checks whether any task can continue.
 
-Compiled code is asked first after 4, 8, 16 rounds and so on, since a round that is observed costs much.  A kernel in Python is
-not: how far an iterator has come is in none of its variables.
-"""
+Compiled code is checked first after 4, 8, 16 rounds and so on, since an observed round costs much.  A kernel in
+Python is not: the position of an iterator is in none of its variables."""
 
 
-QUIET = Context()  # what strands begin with a copy of: NumPy says nothing of overflows and invalid operations
+QUIET = Context()  # copied by each strand: NumPy does not warn of overflows and invalid operations
 QUIET.run(np.seterr, all="ignore")
 
 
 @frozen(eq=False)
 class UnionToCome:
-    """A union that is made when the first of its cores runs: how many it has, and what makes them."""
+    """A union that is created when the first of its cores runs: the number of its cores, and a function that creates them."""
 
     many: int
     make: Callable[[], "list[Core]"]
 
 
 class BlockToCome(NamedTuple):
-    """The Block task at a *place*, whose core is made when it runs."""
+    """The Block task at a *place*, whose core is created when it runs."""
 
     place: TaskPlace
     make: Callable[[TaskPlace], "Core"]
 
     def __call__(self) -> "Core":
-        """Return the core of the place."""
+        """Return the core for the place."""
         return self.make(self.place)
 
 
 class TakenUp(NamedTuple):
-    """The place of a launch of unions that Python takes over: the core that runs; the cores of each union that has begun and not ended, by its number.
+    """The state of a launch of unions that Python continues: the running core, and by number the cores of each union that has begun and not ended.
 
-    ``ready`` are cores, and the numbers of unions, that are next; ``admitted`` is how many unions have been ready by now.
+    ``ready`` lists the next cores, and the numbers of unions; ``admitted`` is the number of unions that have been
+    ready so far.
     """
 
     running: "Core"
@@ -73,10 +73,10 @@ class TakenUp(NamedTuple):
 
 
 class Scheduler:
-    """Runs cores cooperatively: each goes on until it blocks, pauses or ends.
+    """Runs cores cooperatively: each continues until it blocks, pauses or ends.
 
-    The order is total: admitted cores run in the order of their tasks, woken ones behind those who
-    were ready before.  With *choices* another one of the ready may be next, and `point` may switch.
+    The order is total: admitted cores run in the order of their tasks, woken ones after those that
+    were ready before.  With *choices* another ready core may be next, and `point` may switch.
     """
 
     def __init__(self, body: Callable[["Core"], None], choices: Choices | None) -> None:
@@ -84,34 +84,35 @@ class Scheduler:
         self._choices = choices
         self._last = -1
         self._admitted = 0
-        self._ready: deque[Any] = deque()  # cores, and of those to come the number and what makes them
+        self._ready: deque[Any] = deque()  # cores, or for future ones the number and their factory
         self._coming = 0
-        # An iterator of `itertools.tee`, a copy of which tells what will come, which comes all the same.
+        # An iterator of `itertools.tee`, a copy of which shows future groups without consuming them.
         self._groups: Iterator[list[Core] | UnionToCome | BlockToCome] = iter(())
         # The group that is admitted next.
         self._pending: list[Core] | UnionToCome | BlockToCome | None = None
-        self._room = 0  # groups that may be resident yet
+        self._room = 0  # groups that may still become resident
         self._carriers = Carriers(QUIET)
         self._alive: list[Core] = []
         self._spinning: set[Core] = set()
         self._idle_rounds = 0
         self._shared_progress = -1
-        # The variables of spinning tasks at an earlier look, and their memories, where another look found the same variables;
-        # nothing shared has changed since.
+        # The variables of spinning tasks at an earlier check, and their memories if another check found the
+        # same variables; nothing shared has changed since.
         self._states: dict[Core, tuple[bytes, bytes | None]] = {}
-        self._stuck: set[Core] = set()  # tasks that were in the same state twice since then
-        self._asked: set[Core] = set()  # tasks whose state is compared when they spin next
-        self._looks = 0  # since then
+        self._stuck: set[Core] = set()  # tasks that have been in the same state twice since then
+        self._asked: set[Core] = set()  # tasks whose state is compared at their next spin
+        self._looks = 0  # checks since then
         self.running: Core | None = None
-        self.last: Core | None = None  # who ran last
-        self.doomed: tuple[Core, Fault] | None = None  # the first fault, and whose it is
-        self.chains = False  # whether a task may follow another that nothing has to be done for
-        self.ending = False  # something has ended the launch; the tasks that are left clean up
+        self.last: Core | None = None  # the core that ran last
+        self.doomed: tuple[Core, Fault] | None = None  # the first fault, and its core
+        self.chains = False  # whether a task may follow another without further work
+        self.ending = False  # the launch has ended; the remaining tasks clean up
 
     def run(self, groups: Iterator["list[Core] | UnionToCome | BlockToCome"], room: int) -> None:
         """Run *groups* of cores that must be resident together; *room* groups at once.
 
-        A group may be what makes its only core, or its cores, which is done when it runs first; there are no choices then.
+        A group may be a factory of its only core, or of its cores, called when it first runs; there are no choices
+        then.
         """
         (self._groups,), self._room = itertools.tee(groups, 1), room
         self._pending = next(self._groups, None)
@@ -136,7 +137,7 @@ class Scheduler:
         core: "Core",
         carrier: Carrier,
     ) -> None:
-        """Be where `run` is when the first task, that of *core*, runs on its strand, which calls this; `go_on` follows."""
+        """Set the state of `run` with the first task, that of *core*, running on its strand, which calls this; `go_on` follows."""
         (self._groups,), self._room = itertools.tee(groups, 1), room - 1
         next(self._groups)
         self._pending = next(self._groups, None)
@@ -146,7 +147,7 @@ class Scheduler:
         self._fill()
 
     def take_up_unions(self, groups: Iterator[UnionToCome], room: int, taken: TakenUp, home: Home) -> None:
-        """Be where `run` is when a launch of unions is as *taken* says, on the strand of the core that runs; `go_on` follows on the strand *home*."""
+        """Set the state of `run` for the launch of unions in *taken*, on the strand of the running core; `go_on` follows on the strand *home*."""
         every = list(groups)
         many = every[0].many
         coming = [what for what in taken.ready if isinstance(what, int)]
@@ -169,7 +170,7 @@ class Scheduler:
         self._last = taken.running.number
 
     def go_on(self, error: BaseException | None) -> None:
-        """Run the rest of what was taken up: the first task has parked or ended, or raised *error*."""
+        """Run the rest of a launch that was taken up: the first task has parked or ended, or raised *error*."""
         try:
             if error is not None:
                 raise error
@@ -203,7 +204,7 @@ class Scheduler:
         self._alive.append(core)
 
     def live(self, core: "Core") -> None:
-        """Run *core* with its task on a strand, and the tasks to come while no other core is ready before them."""
+        """Run *core* with its task on a strand, and the following tasks while no other core is ready before them."""
         self._body(core)
         while self._follows():
             core = self._follower(core)
@@ -212,9 +213,9 @@ class Scheduler:
         core.carrier.ended = True
 
     def _follows(self) -> bool:
-        """Return whether the next task may begin where one has ended, as if others had run it, and without a switch."""
+        """Return whether the next task may begin directly after an ended one, with the same order as otherwise and without a switch."""
         coming = self._ready[0] if self._ready else self._pending
-        if self._ready and coming.__class__ is tuple:  # a group that is to come, as `_admit` writes it
+        if self._ready and coming.__class__ is tuple:  # a future group, as stored by `_admit`
             coming = coming[1]
         elif self._ready:
             return False
@@ -223,7 +224,7 @@ class Scheduler:
         return self.doomed is None and sys.gettrace() is None
 
     def _follower(self, core: "Core") -> "Core":
-        """Return the core of the next task, on the strand of *core*, whose task has ended: the same one where it is renewable."""
+        """Return the core of the next task, on the strand of *core*, whose task has ended: the same one if it is renewable."""
         self._room += 1
         self._fill()
         number, make = self._ready.popleft()
@@ -241,7 +242,7 @@ class Scheduler:
         return following
 
     def ahead(self, most: int) -> list[BlockToCome]:
-        """Return up to *most* Block tasks that follow the running one, in their order: none has begun, and nothing is between them."""
+        """Return up to *most* Block tasks after the running one, in order: none has begun, and no other task comes between."""
         if (
             not self.chains
             or self._choices is not None
@@ -259,7 +260,7 @@ class Scheduler:
         return blocks
 
     def passed(self, core: "Core", many: int) -> None:
-        """Note that *core* has ended its task and, but for the last, so *many* that follow it; it is at the last of them now."""
+        """Record that *core* has ended its task and the next *many* except the last, at which it is now."""
         for _ in range(many):
             self._room += 1
             self._fill()
@@ -269,7 +270,7 @@ class Scheduler:
         self.changed()
 
     def _made(self, number: int, make: "UnionToCome | BlockToCome") -> "Core":
-        """Return the core to come that is next; the others of its union are ready behind it."""
+        """Return the future core that is next; the others of its union become ready after it."""
         cores = make.make() if isinstance(make, UnionToCome) else [make()]
         self._coming -= len(cores)
         for nth, core in enumerate(cores):
@@ -291,8 +292,8 @@ class Scheduler:
         return self._settled()
 
     def _settled(self) -> "Core":
-        """Return the core that ran last, which has parked or ended, and see to what that means for others."""
-        # One that parks may have let another go on.
+        """Return the core that ran last, which has parked or ended, and update the state of the others."""
+        # A core that parks may have resumed another directly.
         core, self.running = self.last, None
         assert core is not None
         if self.doomed is not None:
@@ -328,7 +329,7 @@ class Scheduler:
             self._fail(victim, fault)
 
     def _fail(self, victim: "Core", fault: Fault) -> None:
-        """Raise *fault* in the kernel of *victim*, so that the traceback ends where it waits."""
+        """Raise *fault* in the kernel of *victim*, so that the traceback ends at its wait."""
         self.doom(victim, victim.blame(fault))
         self.running = victim
         assert victim.carrier is not None
@@ -336,12 +337,12 @@ class Scheduler:
         self._end(victim, fault)
 
     def doom(self, core: "Core", fault: Fault) -> None:
-        """Let the launch end with *fault* of *core*, even if the kernel catches it."""
+        """End the launch with *fault* of *core*, even if the kernel catches it."""
         if self.doomed is None and not self.ending:
             self.doomed = core, fault
 
     def refuse_success(self) -> None:
-        """Raise the fault that a kernel has caught although the launch ends with it, if there is one."""
+        """Raise the fault that ends the launch, if there is one, although a kernel caught it."""
         if self.doomed is not None:
             raise self.doomed[1]
 
@@ -352,7 +353,7 @@ class Scheduler:
         raise fault
 
     def _kill(self) -> None:
-        """End the tasks that are left; what they raise while they clean up is not what ended the launch."""
+        """End the remaining tasks; exceptions during their clean-up do not replace the launch's fault."""
         self.ending = True
         for core in self._alive:
             self.running = core
@@ -377,7 +378,7 @@ class Scheduler:
         core.carrier.park(self._next())
 
     def _next(self) -> "Carrier | None":
-        """Return the core that goes on when the running one parks, where nothing has to be decided: one that was parked, in its turn."""
+        """Return the parked core to resume when the running one parks, if it is simply next and no choice is needed."""
         ready = self._ready
         if self._choices is not None or self.doomed is not None or not ready:
             return None
@@ -396,7 +397,7 @@ class Scheduler:
         self._ready.extend(cores)
 
     def pause(self, core: "Core") -> None:
-        """Let the others run, for *core* has changed what they may wait for; it goes to the end of the queue."""
+        """Let other cores run, because *core* has changed something they may wait for; it goes to the end of the queue."""
         self._spinning.discard(core)
         self.changed()
         if self._ready:
@@ -404,13 +405,13 @@ class Scheduler:
             self.block(core)
 
     def spin(self, core: "Core") -> None:
-        """*core* looked at shared memory that had not changed; let the others run, or call it stuck."""
+        """Let other cores run, because *core* polled unchanged shared memory; raise a fault if it is stuck."""
         self._spinning.add(core)
         waiting = [c for c in self._alive if c.waiting is not None]
         if len(self._spinning.union(waiting)) >= len(self._alive) + self._coming:
             self._idle_rounds += 1
             rounds = self._idle_rounds
-            # A compiled kernel is asked early, too: in rounds 4, 8, 16 and so on.
+            # The check begins early for a compiled kernel, too: in rounds 4, 8, 16 and so on.
             early = core.session.compiled and 4 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0
             if early or rounds % SPIN_LIMIT == 0:
                 self._ask(waiting)
@@ -423,7 +424,7 @@ class Scheduler:
             self.block(core)
 
     def _ask(self, waiting: list["Core"]) -> None:
-        """Ask every spinning task for its state, which it tells when it spins next, unless one has moved since the last time."""
+        """Request the state of every spinning task at its next spin, unless a task has made progress since the last time."""
         shared = self._shared()
         if shared != self._shared_progress:
             self._shared_progress = shared
@@ -433,11 +434,11 @@ class Scheduler:
         self._asked = self._spinning.difference(waiting, self._stuck)
 
     def _stalled(self, core: "Core", waiting: list["Core"]) -> bool:
-        """Return whether *core* and every other spinning task has come back to an earlier state, while nothing shared has changed.
+        """Return whether *core* and every other spinning task has returned to an earlier state, while nothing shared has changed.
 
-        It will come back to it for ever: a state is everything that decides how the task goes on.  A task whose
-        variables or memories differ each time, as a counter that moves towards its end, is not stuck.  Memories, which are large,
-        are compared where the variables are the same.
+        It will then return to it for ever: a state contains everything that determines the task's future.  A task
+        whose variables or memories differ each time, such as a counter that approaches its end, is not stuck.
+        Memories, which are large, are compared only if the variables are the same.
         """
         self._asked.discard(core)
         variables = digest_of(core.variables())
@@ -445,7 +446,7 @@ class Scheduler:
         now = digest_of(_memories(core)) if seen == variables else None
         if now is not None and now == memories:
             self._stuck.add(core)
-        # An earlier look is replaced at times that lie further and further apart, so that a round of any length is found.
+        # The stored state is replaced at growing intervals, so that a cycle of any length is found.
         elif not seen or (now and not memories) or self._looks & (self._looks - 1) == 0:
             self._states[core] = variables, now
         return self._stuck >= self._spinning.difference(waiting) and self._shared() == self._shared_progress
@@ -455,7 +456,7 @@ class Scheduler:
         return sum(c.shared_progress() for c in self._alive)
 
     def changed(self) -> None:
-        """Forget what was found of tasks that wait for what they share: it has changed."""
+        """Discard the recorded states of waiting tasks, because something that they share has changed."""
         if self._looks:
             self._looks = 0
             self._states.clear()
@@ -463,7 +464,7 @@ class Scheduler:
             self._asked.clear()
 
     def point(self, core: "Core") -> None:
-        """Switch to another core where the schedule that is explored says so."""
+        """Switch to another core if the explored schedule requires it."""
         if self._choices is not None and self._ready and self._choices.stop(core.number):
             if self._choices.explains:
                 first, *others = self._ready
@@ -476,18 +477,18 @@ class Scheduler:
 
 
 def _where(core: "Core") -> str:
-    """Name the place of *core*, for a sentence."""
+    """Return the place of *core*, for a sentence."""
     if core.session.scheduler.running is not core and (core.carrier is None or core.carrier.frame is None):
         return "at its beginning"
     file, line = core.site()
     return f"at {shown_file(file)}:{line}"
 
 
-# Everything that decides how a task goes on while no other task changes anything: the same twice, and it
-# goes round for ever.
+# A digest of everything that determines a task's future while no other task changes anything: if it
+# occurs twice, the task loops for ever.
 
-FRONT = OWN + "frontend" + os.sep  # mlusim's own code that kernels call for what they would do themselves
-MANY = 100_000  # values; a state of more is like no other
+FRONT = OWN + "frontend" + os.sep  # mlusim's own code that runs on behalf of kernels
+MANY = 100_000  # values; a state with more is never equal to another
 _NEVER = itertools.count()
 
 
@@ -500,7 +501,7 @@ def digest_of(parts: Iterable[Any]) -> bytes:
 
 
 def _memories(core: Any) -> Iterator[Any]:
-    """Yield what the memories of *core* hold."""
+    """Yield the contents of the memories of *core*."""
     for space, arena in core.used.items():
         yield space.name.encode()
         if arena.raw is not None:
@@ -508,7 +509,7 @@ def _memories(core: Any) -> Iterator[Any]:
 
 
 def frames_here() -> Iterator[bytes]:
-    """Yield the variables of the functions of a kernel in Python that are being called, and where each is."""
+    """Yield the variables of the active functions of a kernel in Python, and the position of each."""
     frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the only way
     told = _Telling()
     while frame is not None:
@@ -519,11 +520,11 @@ def frames_here() -> Iterator[bytes]:
 
 
 class _Telling:
-    """Tells values as bytes, each object once; those that two moments share are told alike, and so are equal ones."""
+    """Converts values to bytes, each object once; the result is the same for objects that two moments share, and for equal ones."""
 
     def __init__(self) -> None:
         self._met: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that no number is that of another object
+        self._kept: list[Any] = []  # so that no id is reused by another object
 
     def frame(self, frame: FrameType) -> Iterator[bytes]:
         """Collect the place of *frame*, and its variables."""
@@ -536,9 +537,9 @@ class _Telling:
             yield from self.value(value)
 
     def value(self, value: Any) -> Iterator[bytes]:
-        """Yield the content of *value*, or which object it is where its content is not the kernel's to change."""
+        """Yield the content of *value*, or its identity if the kernel cannot change its content."""
         kind = value.__class__
-        # Numbers that an observer follows, too.
+        # Includes numbers that an observer follows.
         if isinstance(value, int | float | str | bytes | complex | None):
             yield repr(value).encode("utf-8", "backslashreplace") + b";"
         elif isinstance(value, np.generic):
@@ -590,7 +591,7 @@ def _slots(base: type) -> Iterator[str]:
 
 
 def _opaque(value: object, kind: type) -> bool:
-    """Return whether *value* is told apart by identity: code, types, the machine's own, and objects that show no content."""
+    """Return whether *value* is compared by identity: code, types, the machine's own objects, and objects without visible content."""
     if isinstance(value, type | FunctionType | MethodType | ModuleType | Allocation):
         return True
     module = str(kind.__module__)
