@@ -61,7 +61,7 @@ class Limit:
 
 UNLIMITED = Limit()
 USUAL = Limit(seconds=300, growth=1024 * UNITS["MiB"])
-"""The limit of `check`, `report` and the plugin of pytest, whose programs may be anybody's."""
+"""The limit of `check`, `report` and the plugin of pytest, which run programs of unknown origin."""
 
 
 def limit_in(text: str, base: Limit) -> Limit:

@@ -73,7 +73,7 @@ class RaceCheck(Checker):
 
     def screen_end(self, screen: ObservedScreen) -> bool:
         """Return whether all accesses to shared memory are ordered, or C has recorded enough to find those that are not."""
-        # The first run in C has told of the second one's accesses that they are not.
+        # A run with ``whole`` follows one that has found them unordered.
         self._ordered = (self._ordered or not screen.whole) and self._in_order(screen)
         return self._ordered or (screen.whole and screen.sharing() is not None)
 
