@@ -1,1 +1,1 @@
-"""When things happen: work, logs, rates, and the predicted time that follows from them."""
+"""The time of a launch: quantities of work, logs of cores, rates of the hardware, and the predicted time."""

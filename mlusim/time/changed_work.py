@@ -1,7 +1,7 @@
-"""The work of a launch with one thing done in another way, for the model to time again.
+"""The work of a launch with one change, such as longer copies or fewer barriers, for the model to time again.
 
-Each function takes finished logs and gives new ones; nothing runs.  What is kept is what the kernel computes and how many
-bytes it moves off the chip; what changes is how the work is cut, placed or waited for.
+Each function takes finished logs and returns new ones; nothing runs. The computations of the kernel and its
+off-chip bytes stay the same; the way in which the work is divided, placed or waited for changes.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,51 +42,51 @@ from mlusim.time.timing import groups_of
 from mlusim.time.work import VECTOR_BYTES
 
 LONG_COPY = 4096
-"""Bytes of a copy, and of an operand of a vector instruction, beside which what each of them takes to start is little."""
+"""Bytes of a copy, or of an operand of a vector instruction, for which the start-up cost is small."""
 PIECES = 4
-"""Pieces in which work is cut that is loaded, computed and stored at once, so that a second buffer has something to overlap."""
-FLOAT = 4  # bytes that a scalar access is taken for
-_FEW = 16  # rows of a log that is scaled, and not cut
+"""Number of pieces into which unpipelined work is cut, so that a second buffer has something to overlap."""
+FLOAT = 4  # assumed bytes per scalar access
+_FEW = 16  # a log with fewer rows is scaled instead of cut
 _MOST_PIECES = 1 << 15
-_DISTINCT = 1 << 15  # rows of a chunk, which numbers of 16 bits tell apart
+_DISTINCT = 1 << 15  # limit of rows in a chunk, whose indices have 16 bits
 
 _TRANSACTIONS = OWN + CopyLoad._fields.index("transactions")
 _STALLS = OWN + CopyLoad._fields.index("stalls")
-_SEGMENTS = OWN + CopyLoad._fields.index("lines")  # of a flight off the chip
+_SEGMENTS = OWN + CopyLoad._fields.index("lines")  # column: the pieces of an off-chip flight
 
 Change = Callable[[CoreLog], CoreLog]
 
 
 def changed(tasks: Sequence[TaskWork], change: Change) -> list[TaskWork]:
-    """Return *tasks* with *change* applied to the log of each."""
+    """Return *tasks* with *change* applied to the log of each task."""
     logs = {log: change(log) for log in dict.fromkeys(task.log for task in tasks)}
     return [task._replace(log=logs[task.log], steps=None) for task in tasks]
 
 
-# -- places ----------------------------------------------------------------------------------------
+# -- distribution over places ----------------------------------------------------------------------
 
 
 def pieces_of(groups: Sequence[Sequence[TaskWork]]) -> int:
-    """Return into how many pieces the work of *groups* divides: one a group, or one for each `LONG_COPY` bytes that it loads or stores.
+    """Return the number of pieces into which the work of *groups* can be divided: one per group, or per `LONG_COPY` bytes loaded or stored.
 
-    Of work without copies nothing is known, and it divides as finely as asked.
+    Work without copies is assumed to divide arbitrarily.
     """
     moved = [sum(int(task.log.total[SUMS + q.IO]) for task in group) for group in groups]
     return sum(max(1, nbytes // (2 * LONG_COPY)) for nbytes in moved) if all(moved) else 1 << 40
 
 
 def spread(tasks: Sequence[TaskWork], times: Sequence[float], places: int) -> list[TaskWork]:
-    """Return the same work in groups of equal length on *places*, as far as it divides; *times* are those of the groups, in us.
+    """Return the same work as groups of equal length on *places* places, if it divides; *times* has the groups' times in us.
 
-    The longest group stands for all: its tasks do a part of what they did.
+    All groups are copies of the longest group, whose tasks do a part of their work.
     """
     groups = groups_of(tasks)
     longest = max(range(len(groups)), key=lambda n: times[n])
     pieces = pieces_of(groups)
     places = min(places, pieces)
-    # A sum of equal floats may end a little above a whole number.
+    # A sum of equal floats may be slightly above an integer.
     waves = ceil(sum(times) / (places * times[longest]) - 1e-9)
-    # A place has a whole number of pieces: the one that has one more ends last.
+    # A place has an integer number of pieces; the place with one more ends last.
     each = ceil(pieces / (waves * places)) / pieces
     part = min(1.0, sum(times) * each / times[longest])
     logs: dict[CoreLog, CoreLog] = {}
@@ -104,7 +104,7 @@ def spread(tasks: Sequence[TaskWork], times: Sequence[float], places: int) -> li
 
 
 def _part(log: CoreLog, part: float) -> CoreLog:
-    """Return the first *part* of *log*; of one with few rows, or with barriers that others meet at, a part of each row."""
+    """Return the first *part* (a fraction) of *log*; for few rows, or with barriers that other cores join, the same fraction of each row."""
     number = sum(len(turns) for _, turns in log.chunks)
     if number < _FEW or any((distinct[:, KIND] == MEET).any() for distinct, _ in log.chunks):
         return _each(log, lambda rows: _scaled(rows, part))
@@ -124,14 +124,14 @@ def _scaled(rows: Rows, part: float) -> Rows:
     return rows
 
 
-# -- what a core does --------------------------------------------------------------------------------
+# -- the work of a core ------------------------------------------------------------------------------
 
 
 def vectorised(log: CoreLog) -> CoreLog:
-    """Vector instructions of `LONG_COPY` bytes instead of loops of scalars, and copies instead of scalar accesses off the chip.
+    """Replace scalar loops by vector instructions of `LONG_COPY` bytes, and off-chip scalar accesses by copies.
 
-    Each scalar store on the chip is an element of a result, or each load where nothing is stored; loads beyond those
-    of one operand are further instructions.
+    Each on-chip scalar store counts as one element of a result (without stores, each load); loads of further
+    operands are further instructions.
     """
 
     def change(rows: Rows) -> Rows:
@@ -153,7 +153,7 @@ def vectorised(log: CoreLog) -> CoreLog:
 
 
 def longer_vectors(log: CoreLog, part: float) -> CoreLog:
-    """Vector instructions in *part* of the cycles, since fewer start and their lines are full."""
+    """Reduce the cycles of vector instructions to *part*, for fewer starts and full lines."""
 
     def change(rows: Rows) -> Rows:
         rows[:, SUMS + q.VECTOR] = np.ceil(rows[:, SUMS + q.VECTOR] * part)
@@ -163,7 +163,7 @@ def longer_vectors(log: CoreLog, part: float) -> CoreLog:
 
 
 def longer_copies(log: CoreLog, fewer: float, lines: float) -> CoreLog:
-    """Blocking off-chip copies *fewer* in number (a part of them), all with a part *lines* of the transactions, in long pieces."""
+    """Reduce the number of blocking off-chip copies to the fraction *fewer*, and all their transactions to the fraction *lines*."""
 
     def change(rows: Rows) -> Rows:
         for column in (SUMS + q.TRANSACTIONS, _TRANSACTIONS, STORES_OF):
@@ -183,9 +183,9 @@ def longer_copies(log: CoreLog, fewer: float, lines: float) -> CoreLog:
 
 
 def loaded_once(tasks: Sequence[TaskWork], room: int) -> tuple[list[TaskWork], int]:
-    """Return *tasks* where each loads a tensor of at most *room* bytes once, instead of twice or more, and the most bytes that one keeps so.
+    """Return *tasks* in which each task loads a tensor of at most *room* bytes only once, and the largest number of bytes held.
 
-    The copies that load it again are taken out of all rows of its log alike.
+    Repeated loads are removed evenly from all rows of its log.
     """
     changed_tasks, most = [], 0
     changes: dict[tuple[CoreLog, int, int], CoreLog] = {}
@@ -205,7 +205,7 @@ def loaded_once(tasks: Sequence[TaskWork], room: int) -> tuple[list[TaskWork], i
 
 
 def _without_copies(log: CoreLog, lines: int, copies: int) -> CoreLog:
-    """Return *log* with so many loaded transactions and copies fewer."""
+    """Return *log* with that many loaded transactions and copies removed."""
     flown = sum(
         int(
             times @ ((distinct[:, _TRANSACTIONS] - distinct[:, STORES_OF]) * (distinct[:, KIND] == IO_FLIGHT))
@@ -228,9 +228,9 @@ def _without_copies(log: CoreLog, lines: int, copies: int) -> CoreLog:
 
 
 def half_the_barriers(log: CoreLog, left_out: dict[int, bool]) -> CoreLog:
-    """Return *log* without every second barrier that a whole group meets at, and without the wait for own pipes there.
+    """Return *log* without every second barrier of a whole group, and without its wait for the core's own pipes.
 
-    *left_out* is shared by the logs of a launch: by the number of a meeting, whether it is left out.
+    *left_out* is shared by all logs of a launch: it maps the number of a barrier to whether it is removed.
     """
     turn = False
     chunks = []
@@ -248,7 +248,7 @@ def half_the_barriers(log: CoreLog, left_out: dict[int, bool]) -> CoreLog:
 
 
 def overlaps_loads(log: CoreLog) -> bool:
-    """Return whether the core computes while an asynchronous load flies: it has two buffers."""
+    """Return whether the core computes during an asynchronous load, so that it has two buffers."""
     flies = False
     for rows in log:
         for kind, argument, loads, computes in zip(
@@ -268,31 +268,31 @@ def overlaps_loads(log: CoreLog) -> bool:
 
 
 def _computes(rows: Rows) -> Any:
-    """Return for each of *rows* whether vector or tensor instructions come before its end."""
+    """Return for each of *rows* whether it contains vector or tensor instructions."""
     return (rows[:, SUMS + q.VECTOR] > 0) | (rows[:, SUMS + q.TENSOR_CYCLES] > 0)
 
 
 def waits_at_once(log: CoreLog) -> list[int]:
-    """Return the rows of *log* that wait for asynchronous stores right behind them, with nothing computed between."""
+    """Return the rows of *log* that wait for asynchronous stores directly before them, without computing in between."""
     rows = np.concatenate(list(log))
     return _waits_behind(rows, _stores(rows))
 
 
 def loads_at_once(log: CoreLog) -> list[int]:
-    """Return the rows of *log* that wait for asynchronous loads right behind them, with nothing computed between."""
+    """Return the rows of *log* that wait for asynchronous loads directly before them, without computing in between."""
     rows = np.concatenate(list(log))
     return _waits_behind(rows, (rows[:, KIND] == IO_FLIGHT) & ~_stores(rows))
 
 
 def _waits_behind(rows: Rows, flights: Any) -> list[int]:
-    """Return which of *rows* wait right behind one of *flights*, true where a row is one, with nothing computed between."""
+    """Return the indices of *rows* that wait directly after one of *flights* (a mask), without computing in between."""
     waits = (rows[:, KIND] == WAIT) & (rows[:, ARGUMENT] & FOR_IO > 0) & ~_computes(rows)
     places: list[int] = (np.flatnonzero(waits[1:] & flights[:-1]) + 1).tolist()
     return places
 
 
 def _stores(rows: Rows) -> Any:
-    """Return for each of *rows* whether it is a flight that only stores."""
+    """Return for each of *rows* whether it is a flight with stores only."""
     return (
         (rows[:, KIND] == IO_FLIGHT)
         & (rows[:, STORES_OF] > 0)
@@ -301,7 +301,7 @@ def _stores(rows: Rows) -> Any:
 
 
 def waits_later(log: CoreLog) -> CoreLog:
-    """Return *log* where the core no longer waits for asynchronous stores right behind them, but before: for what flew until then."""
+    """Return *log* in which waits directly after asynchronous stores are moved before the stores, to earlier flights."""
     waits = waits_at_once(log)
     if not waits:
         return log
@@ -321,9 +321,9 @@ def waits_later(log: CoreLog) -> CoreLog:
 
 
 def second_buffer(log: CoreLog, stores: float) -> CoreLog:
-    """Off-chip copies that fly while the piece before is computed; *stores*: the part of them that stores.
+    """Overlap off-chip copies with the computation of the previous piece; *stores* is the fraction of copies that store.
 
-    Between two barriers there are as many pieces as there were pairs of copies, or `PIECES`.
+    Between two barriers, the number of pieces is that of the pairs of copies, or `PIECES`.
     """
     rows = np.concatenate(list(log))
     overlapped, first = _Rows(), 0
@@ -338,7 +338,7 @@ def second_buffer(log: CoreLog, stores: float) -> CoreLog:
 
 @define
 class _Rows:
-    """Rows of a log to be, of which some come many times in turn."""
+    """The rows of a new log; blocks of rows may repeat many times."""
 
     blocks: list[Rows] = field(factory=list)
     turns: list[Any] = field(factory=list)
@@ -346,7 +346,7 @@ class _Rows:
     chunks: list[Any] = field(factory=list)
 
     def add(self, rows: Rows, times: int = 1) -> None:
-        """Add *rows*, one after the other, so many *times*."""
+        """Append the block *rows*, repeated *times* times."""
         if self.held + len(rows) > _DISTINCT:
             self._pack()
         self.blocks.append(rows)
@@ -354,7 +354,7 @@ class _Rows:
         self.held += len(rows)
 
     def log(self) -> CoreLog:
-        """Return the log of the changed work."""
+        """Return the log of all appended rows."""
         self._pack()
         return CoreLog(tuple(self.chunks))
 
@@ -371,7 +371,7 @@ def _without_sums(rows: Rows) -> Rows:
 
 
 def _overlapped(into: _Rows, span: Rows, last: Rows, stores: float) -> None:
-    """Add the rows of *span*, then the sums of *last*, as pieces, one of which is copied while another is computed."""
+    """Append the work of *span*, and the sums of *last*, as pieces: each is copied while the one before is computed."""
     flights = span[span[:, KIND] == IO_FLIGHT]
     sums = span[:, SUMS:].sum(axis=0) + last[SUMS:]
     load = flights[:, OWN:SUMS].sum(axis=0)
@@ -389,7 +389,7 @@ def _overlapped(into: _Rows, span: Rows, last: Rows, stores: float) -> None:
     sums[[q.TRANSACTIONS, q.STALLS, q.IO_STARTS, q.STORE_STARTS, q.SEGMENTS, q.STORED]] = 0
     pieces = min(max(PIECES, ceil(copies / 2)), _MOST_PIECES)
     flight, wait = _row(IO_FLIGHT, 0, load=-(-load // pieces)), _row(WAIT, FOR_ALL, sums=-(-sums // pieces))
-    # Nothing hides the first load; stores have a channel of their own.
+    # The first load is not overlapped; stores have a channel of their own.
     into.add(np.concatenate([flight, _row(WAIT, FOR_ALL)]))
     into.add(np.concatenate([flight, wait]), pieces - 1)
     into.add(wait)

@@ -1,7 +1,7 @@
-"""The certainty of a predicted time: what kinds of time it is made of, and which part is in mechanisms that hardly any published row has shown.
+"""The certainty of a predicted time: its parts by kind of time, and the part in mechanisms that few published measurements cover.
 
-A constant that two or more printed rows hold is known as well as the model is for its kind of time. What a launch spends in others makes its
-band wider, and has a name in reports.
+A constant confirmed by two or more published rows is as certain as the model is for its kind of time. The
+time spent in other mechanisms widens the band, and reports name them.
 """
 
 import math
@@ -59,37 +59,37 @@ from mlusim.time.rates import (
 )  # fmt: skip
 from mlusim.time.timing import rivals_of
 
-ENOUGH = 2  # printed rows that hold a constant
-LEAST = 0.1  # part of the time from which on a mechanism is named
+ENOUGH = 2  # number of published rows that confirm a constant
+LEAST = 0.1  # fraction of the time from which a mechanism is named
 
 
 @frozen
 class Unsure:
-    """A mechanism that no printed row holds, or only one: its name, the ``part`` of the time that is in it, and how many ``rows`` do."""
+    """A mechanism covered by at most one published row: its name, the ``part`` (fraction) of the time in it, and the number of ``rows``."""
 
     mechanism: str
     part: float
     rows: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the mechanism as plain data."""
         return asdict(self)
 
     def __str__(self) -> str:
-        """Return it as words: what, and how much of the time."""
+        """Return the mechanism and its share of the time in words."""
         shown = "one measurement shows" if self.rows else "no measurement shows"
         return f"{self.part:.0%} in {self.mechanism}, which {shown}"
 
 
 @frozen
 class Certainty:
-    """The kinds of time that a launch is made of: ``kinds``, the part of each kind (a key of `MODEL`), and of each mechanism that is ``unsure``."""
+    """The parts of a launch's time: the fraction of each kind (a key of `MODEL`), and the ``unsure`` mechanisms."""
 
     kinds: Mapping[str, float]
     unsure: tuple[Unsure, ...] = ()
 
     def factor(self, board: Board) -> float:
-        """Return by which factor the model may be off either way on *board*: what each part says, up to `THIN`."""
+        """Return the factor by which the prediction may be off in either direction on *board*, at most `THIN`."""
         thin = min(1.0, sum([mechanism.part for mechanism in self.unsure]))
         sure = sum([part * math.log(MODEL[kind]) for kind, part in self.kinds.items()])
         inherited = 1.0 if printed_rows(board) else INHERITED
@@ -97,10 +97,11 @@ class Certainty:
 
 
 def certainty(tasks: Sequence[TaskWork], board: Board, lasting: float, launching: float) -> Certainty:
-    """Return what the time of a launch is made of.
+    """Return the certainty of the time of a launch.
 
-    *lasting* is how long its *tasks* run, added up in us, *launching* the part of its time before the first of all of its cores work.
-    Time in which a core only waits is of copies: for what it loads, or for the memory that all share.
+    *lasting* is the total running time of its *tasks* in us, *launching* the fraction of the launch's time
+    before its cores work. Time in which a core only waits is attributed to copies: to its loads, or to the
+    shared memory.
     """
     if not lasting:
         return Certainty({"launching": 1.0})
@@ -131,7 +132,7 @@ def certainty(tasks: Sequence[TaskWork], board: Board, lasting: float, launching
 
 
 def named(mechanisms: Sequence[Unsure]) -> tuple[Unsure, ...]:
-    """Return those of *mechanisms* that are worth a word."""
+    """Return those of *mechanisms* that reports should name."""
     return tuple(mechanism for mechanism in mechanisms if mechanism.part >= LEAST)
 
 
@@ -164,7 +165,7 @@ def _spent(rows: Rows, pace: Pace) -> dict[Rate, Any]:
 
 
 def _pieces(rows: Rows, pace: Pace) -> tuple[Any, Any]:
-    """Return what pieces off the chip take of each of *rows*, in us: those of blocking copies, and those of its flight."""
+    """Return the time of off-chip pieces in each of *rows*, in us: of blocking copies, and of its flight."""
     flying = rows[:, PIECES_OF] * (rows[:, KIND] == IO_FLIGHT)
     return rows[:, SUMS + q.SEGMENTS] * pace.segment, flying * pace.segment
 

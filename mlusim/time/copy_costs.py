@@ -1,7 +1,7 @@
-"""The costs of copies as one table, of which Python (`time.work`) and C (`machine.native.text.copies`) have their functions.
+"""The costs of copies in one table, from which the functions in Python (`time.work`) and C (`machine.native.text.copies`) are generated.
 
-Amounts are text that both languages read alike: whole numbers, ``+ - * >> & |``, comparisons, calls of `FUNCTIONS`, and
-parentheses around whatever the two bind differently.
+Amounts are text with the same meaning in both languages: integers, ``+ - * >> & |``, comparisons, calls of
+`FUNCTIONS`, and parentheses wherever the precedences differ.
 """
 
 import ast
@@ -22,7 +22,7 @@ _LINE_SHIFT, _UNIT_SHIFT = LINE.bit_length() - 1, UNIT.bit_length() - 1
 
 @frozen
 class CostFunction:
-    """A number that costs are made of: ``parts`` are names for what occurs in its *value* more than once."""
+    """A function used in costs: ``parts`` names subexpressions that occur more than once in its *value*."""
 
     name: str
     parameters: tuple[str, ...]
@@ -32,7 +32,7 @@ class CostFunction:
 
 @frozen
 class Charge:
-    """An *amount* that a copy adds to a counter, or to a quantity of its load, where all of *where* are other than 0."""
+    """An *amount* that a copy adds to a counter, or to a quantity of its load, if all of *where* are nonzero."""
 
     to: str
     amount: str
@@ -46,7 +46,7 @@ FUNCTIONS = (
         ("start", "size"),
         f"((start + size + {UNIT - 1}) >> {_UNIT_SHIFT}) - (start >> {_UNIT_SHIFT})",
     ),
-    # A line that is written in part is read first: the first one, the last, or both.
+    # A line that is written partially is read first: the first line, the last line, or both.
     CostFunction(
         "read_first",
         ("start", "size"),
@@ -58,16 +58,17 @@ FUNCTIONS = (
         },
     ),
     CostFunction("written", ("start", "size"), "transactions_of(start, size) + read_first(start, size)"),
-    # The place in its line at which a segment begins.  Where segments begin at different places, the most unlucky one
-    # counts for all: *spread* is all strides, or-ed, and the lowest bit is the step in which places differ.
+    # The worst offset in a line at which a segment begins. If segments begin at different offsets, the worst
+    # one counts for all: *spread* is the bitwise or of all strides, and its lowest bit is the step between
+    # offsets.
     CostFunction(
         "worst_place",
         ("start", "spread"),
         f"alike * (start & {UNIT - 1}) + (1 - alike) * ({UNIT} - (grain & -grain))",
         {"alike": f"(spread & {UNIT - 1}) == 0", "grain": f"spread | start | {UNIT}"},
     ),
-    # The lines of an atomic of *size* bytes at which other cores wait: all of them where it covers half of its tensor, of *whole* bytes, or
-    # more. Atomics that take a part each are taken to be at different ones.
+    # The lines of an atomic of *size* bytes for which cores contend: all of them if it covers at least half
+    # of its tensor of *whole* bytes. Atomics on smaller parts are assumed to use different lines.
     CostFunction(
         "crowded",
         ("size", "whole"),
@@ -78,9 +79,9 @@ FUNCTIONS = (
         },
     ),
 )
-"""In the order in which they call each other."""
+"""The functions, each after those that it calls."""
 
-OFF_CHIP, ON_CHIP, VECTOR = "off_chip", "on_chip", "vector"  # what a copy keeps busy
+OFF_CHIP, ON_CHIP, VECTOR = "off_chip", "on_chip", "vector"  # the unit that a copy occupies
 
 LINE_COPY: Mapping[str, tuple[Charge, ...]] = {
     OFF_CHIP: (
@@ -89,7 +90,7 @@ LINE_COPY: Mapping[str, tuple[Charge, ...]] = {
         Charge("STORE_STARTS", "1", ("reads == 0",)),
         Charge("TRANSACTIONS", "transactions_of(frm, size)", ("reads",)),
         Charge("TRANSACTIONS", "transactions_of(to, size)", ("writes",)),
-        # Whole lines are written without being read.
+        # Complete lines are written without being read.
         Charge("TRANSACTIONS", "read_first(to, size)", ("writes", f"(to | size) & {UNIT - 1}")),
     ),
     ON_CHIP: (
@@ -100,9 +101,10 @@ LINE_COPY: Mapping[str, tuple[Charge, ...]] = {
     ),
     VECTOR: (Charge("VECTOR", f"chip_lines(size) + {START}"),),
 }
-"""What a blocking copy of *size* bytes without strides adds to the counters, from byte *frm* to byte *to*.
+"""The amounts that a blocking copy of *size* bytes without strides adds to the counters, from byte *frm* to byte *to*.
 
-*reads* and *writes* are whether it does so off the chip, *shared* is how many of its sides are in SRAM.
+*reads* and *writes* say whether the source and the destination are off chip; *shared* is the number of sides
+in SRAM.
 """
 
 ROWS_LOAD: Mapping[str, tuple[Charge, ...]] = {
@@ -123,12 +125,12 @@ ROWS_LOAD: Mapping[str, tuple[Charge, ...]] = {
     ),
     ON_CHIP: (
         Charge("lines", "rows * chip_lines(size)"),
-        # As off the chip, a line is read before a part of it is written.
+        # As off the chip, a line is read before it is written partially.
         Charge("stalls", "rows", ("rows > 1", f"size & {LINE - 1}")),
         Charge("sram", "rows * size * shared"),
     ),
 }
-"""The load of *rows* segments of *size* bytes at strides, which are 0 of a single one."""
+"""The load of *rows* segments of *size* bytes with strides; the strides of a single segment are 0."""
 
 LOADED: Mapping[str, tuple[Charge, ...]] = {
     OFF_CHIP: (
@@ -149,20 +151,20 @@ LOADED: Mapping[str, tuple[Charge, ...]] = {
     ),
     VECTOR: (Charge("VECTOR", f"lines + {START}"),),
 }
-"""What a blocking copy of *nbytes* bytes in all adds to the counters, from its load."""
+"""The amounts that a blocking copy of *nbytes* bytes adds to the counters, computed from its load."""
 
 
 # -- as Python -------------------------------------------------------------------------------------
 
 
 def in_python(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return an amount as Python, with other *names*; functions of one expression stand in place of their calls."""
+    """Return an amount as Python, with *names* replaced; functions of a single expression are inlined."""
     tree = _Inlined({name: ast.parse(replacement, mode="eval").body for name, replacement in names.items()})
     return ast.unparse(tree.visit(ast.parse(text, mode="eval").body))
 
 
 class _Inlined(ast.NodeTransformer):
-    """Puts expressions in place of names, and of calls: a call costs more than the sum that it computes."""
+    """Replaces names by expressions, and calls by their bodies: a call would cost more than the sum that it computes."""
 
     def __init__(self, names: Mapping[str, ast.expr]) -> None:
         self.names = names
@@ -182,11 +184,11 @@ class _Inlined(ast.NodeTransformer):
 def charged(
     charges: tuple[Charge, ...], counter: Callable[[str], str], names: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield statements of Python that add *charges*; *counter* writes what one is added to."""
+    """Yield Python statements that add *charges*; *counter* renders the target of an addition."""
     asked = ""
     for charge in charges:
         first, *others = [in_python(condition, names) for condition in charge.where] or [""]
-        if first and first != asked:  # what several ask first is asked once
+        if first and first != asked:  # a first condition common to several charges is tested once
             yield f"if {first}:"
         asked = first
         test = f"if {' and '.join(others)}: " if others else ""
@@ -195,7 +197,7 @@ def charged(
 
 
 def made(source: str, names: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the functions of Python that *source* defines over *names* and `FUNCTIONS`."""
+    """Return the Python functions defined by *source*, which may use *names* and `FUNCTIONS`."""
     space = dict(names)
     exec(compile(_definitions() + source, "<mlusim copy costs>", "exec"), space)  # noqa: S102 - the text is made above
     return space

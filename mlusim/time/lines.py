@@ -1,4 +1,4 @@
-"""The time of each line of a kernel: what it keeps busy, what it waits for, bytes and counts, over all tasks."""
+"""The time of each source line of a kernel, over all tasks: busy pipes, waits, bytes and counts."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,12 +17,13 @@ from mlusim.time.timing import PIPES, Beside, TaskSpan, groups_of, neighbours, t
 
 @frozen
 class Line:
-    """One line of the kernel, over all tasks of the launch; times in us, added up.
+    """One source line of the kernel, over all tasks of the launch; times in us, added up.
 
-    ``busy_us`` is by pipe; "scalar" is what issuing and scalar accesses take.  ``wait_us`` is how long cores
-    wait at this line for their pipes or for others, ``memory_us`` how much longer it takes because cores share
-    the off-chip memory.  ``count`` counts its instructions and scalar accesses, ``nbytes`` what it copies.
-    ``names`` are its intrinsics.  The end of a task, where a core waits for what is in flight, is line 0.
+    ``busy_us`` is by pipe; "scalar" is the time of issue and of scalar accesses. ``wait_us`` is the time in
+    which cores wait at this line for their pipes or for other cores, ``memory_us`` the additional time
+    because cores share the off-chip memory. ``count`` is the number of instructions and scalar accesses,
+    ``nbytes`` the number of copied bytes. ``names`` are the intrinsics. The end of a task, where a core waits
+    for its flights, is line 0.
     """
 
     file: str
@@ -36,7 +37,7 @@ class Line:
 
     @property
     def time_us(self) -> float:
-        """Everything: busy on any pipe, and waiting."""
+        """The total time: busy on any pipe, and waiting."""
         return sum(self.busy_us.values()) + self.wait_us + self.memory_us
 
 
@@ -53,7 +54,7 @@ class _LineSums:
 
 
 def lines(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board) -> tuple[Line, ...]:
-    """Return the lines of a launch in the order of the files and lines.  Raises `UsageError` where it kept no steps."""
+    """Return the lines of a launch, ordered by file and line. Raises `UsageError` if the launch kept no steps."""
     if not tasks or any(task.steps is None for task in tasks):
         raise UsageError(
             "the launch kept no instructions, so nothing is known of its lines; launch it timed and with "
@@ -74,7 +75,7 @@ def lines(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board) ->
 
 @define(eq=False)
 class _Alike:
-    """A task or union, how many do the same, and how long all of these run, added over their cores in us."""
+    """A task or union, the number of equal ones, and their total running time over all cores in us."""
 
     group: Sequence[TaskWork]
     number: int = 0
@@ -85,7 +86,7 @@ def _alike(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan]) -> Iterable[_Al
     alike: dict[Any, _Alike] = {}
     at = 0
     for group in groups_of(tasks):
-        # By identity of logs: tasks that did the same share one, and are replayed once.
+        # Compared by identity of logs: tasks with equal work share a log, and are replayed once.
         key = tuple((t.log, t.steps, t.memory_core, t.cluster) for t in group)
         same = alike.setdefault(key, _Alike(group))
         same.number += 1
@@ -96,7 +97,7 @@ def _alike(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan]) -> Iterable[_Al
 
 @frozen(eq=False)
 class _Core:
-    """A core by itself: when it ends, and by the number of the step busy us by pipe, us waited, times."""
+    """One core without contention: its end, and by step number the busy time per pipe, the waiting time and the count."""
 
     end: float
     busy: Times
@@ -116,7 +117,7 @@ def _core(track: Track, steps: CoreSteps) -> _Core:
     parts, size = parts_of(rows, track.pace), len(rows)
     times = np.zeros(size, np.int64)
     times[: len(steps.times)] = steps.times
-    # Copies of a row fill each other's waits, so that together they may take less than one by one.
+    # Copies of one row overlap each other's latency, so together they may take less than their sum.
     each = math.fsum(parts[:, IO] * times)
     parts[:, IO] *= float(track.parts[:, IO].sum()) / each if each else 1.0
     flies = rows[:, KIND] == IO_FLIGHT
@@ -138,14 +139,14 @@ def _core(track: Track, steps: CoreSteps) -> _Core:
 
 
 def _add(sums: dict[int, _LineSums], table: Table, cores: Sequence[_Core], alike: _Alike) -> None:
-    """Add the *cores* of groups that do the same.  Their waits for the shared memory go to the lines that use it, in proportion."""
+    """Add the *cores* of equal groups. Waits for the shared memory are distributed to the lines that use it, in proportion."""
     busy, wait, times = (
         alike.number * sum(getattr(core, name) for core in cores) for name in ("busy", "wait", "times")
     )
-    # What the spans have beyond the cores alone is the memory that they shared.
+    # The spans exceed the times without contention by the effect of the shared memory.
     extra = max(0.0, alike.lasting - alike.number * sum(core.end for core in cores))
     on = busy[:, PIPES.index("IO-DMA")]
-    # A kernel without copies loads by scalars, which then wait for the memory.
+    # A kernel without copies loads by scalar accesses, which then wait for the memory.
     if not on.any():
         on = busy[:, PIPES.index("scalar")] if busy[:, PIPES.index("scalar")].any() else busy.sum(axis=1)
     whole = math.fsum(on)
@@ -156,7 +157,8 @@ def _add(sums: dict[int, _LineSums], table: Table, cores: Sequence[_Core], alike
         line = sums.setdefault(step.at.site, _LineSums())
         if step.at.number != LEAVE:
             line.names[table.name(step.at.number)] = None
-    # Engines meet the steps of a line in another order, where cores wait for each other; sums of floats are the same all the same.
+    # The engines reach the steps of a line in different orders if cores wait for each other; the order of
+    # these sums must not depend on it.
     for number in sorted(done, key=lambda n: (table.steps[n].at[1:], table.steps[n][1:])):
         step = table.steps[number]
         line = sums[step.at.site]

@@ -1,11 +1,11 @@
-"""The log of a core, in order, as the timing model needs it: a row where something overlaps or waits.
+"""The log of a core for the timing model, in order: one row wherever something overlaps or waits.
 
-Instructions that simply follow each other leave no rows, only sums in `Mlu.work`; a row is written
-when an asynchronous effect starts, when the core waits for one, at barriers and at the end.  It holds
-the sums since the row before, so a task without asynchronous copies is one row.  Rows are kept as
-arrays of the distinct ones, and a log that grows all the same is merged, so that memory stays bounded.
+Consecutive blocking instructions leave no rows, only sums in `Mlu.work`; a row is written when an
+asynchronous effect starts, when the core waits for one, at barriers and at the end. It holds the sums since
+the previous row, so a task without asynchronous copies has one row. Rows are stored as arrays of distinct
+rows with indices, and a log that still grows too large is merged, so memory is bounded.
 
-For those who ask, a `NotedLog` keeps every instruction too.  `TaskWork` is what a task leaves behind.
+A `NotedLog` also keeps every instruction, if an observer wants them. `TaskWork` is the result of a task.
 """
 
 import operator
@@ -26,10 +26,10 @@ from mlusim.time.quantities import IO, MOVE, PLACES, CopyLoad
 from mlusim.time.rates import TRANSACTION
 
 END, IO_FLIGHT, MOVE_FLIGHT, WAIT, MEET = range(5)  # kinds of rows
-FOR_IO, FOR_MOVE, FOR_COMPUTE = 1, 2, 4  # what a WAIT row waits for
+FOR_IO, FOR_MOVE, FOR_COMPUTE = 1, 2, 4  # what a WAIT row waits for, as bits
 FOR_ALL = FOR_IO | FOR_MOVE | FOR_COMPUTE
-ARRIVES, WAITS_FOR = 1, 2  # what a core does at half a meeting; at a whole one, 0
-ROLE = 1 << 16  # a MEET row holds how many meet and this many times what the core does
+ARRIVES, WAITS_FOR = 1, 2  # a core's part in a split barrier; 0 in a whole barrier
+ROLE = 1 << 16  # a MEET row holds the number of cores plus ROLE times the core's part
 WAITS = {
     Pipe.IO: FOR_IO,
     Pipe.MOVE: FOR_MOVE,
@@ -38,8 +38,8 @@ WAITS = {
     Pipe.SCALAR: 0,
 }
 
-# Columns: kind, argument (what is waited for; a meeting's number), the load of a flight (of a meeting:
-# how many meet), then the sums: what a task counts, as `time.quantities` lays it out.
+# Columns: kind; argument (what is waited for, or the barrier's number); the load of a flight (for a barrier:
+# the number of cores); then the sums: the counters of a task in the layout of `time.quantities`.
 KIND, ARGUMENT, OWN = 0, 1, 2
 STORES_OF = OWN + CopyLoad._fields.index("stores")
 STALLS_OF = OWN + CopyLoad._fields.index("stalls")
@@ -49,10 +49,10 @@ LOADS = SUMS + quantities.places_before(quantities.LOADS)
 STORES = SUMS + quantities.places_before(quantities.STORES)
 COLUMNS = SUMS + quantities.TASK_PLACES
 
-# The spaces of scalar accesses, in the order in which a core counts them:
+# The memory spaces of scalar accesses, in the order of a core's counters:
 OFF_CHIP, OF_CORE, SHARED = slice(0, 2), slice(2, 4), slice(4, 5)
 
-CHUNK = 1024  # rows that become an array
+CHUNK = 1024  # rows per array
 MOST = 1 << 17  # rows of one core, beyond which rows are merged
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -61,9 +61,10 @@ NO_SUMS: Rows = np.zeros(COLUMNS, np.int64)
 
 @frozen(eq=False, slots=False)
 class CoreLog:
-    """A finished log: chunks of (distinct rows, which of them in turn).
+    """A finished log: chunks of (distinct rows, indices of the rows in order).
 
-    What is counted of it is kept: a prediction, its band and the figures of a launch ask again for each task.
+    Derived sums are cached, because the prediction, its band and the figures of a launch use them again for
+    each task.
     """
 
     chunks: tuple[tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]], ...]
@@ -73,18 +74,18 @@ class CoreLog:
         object.__setattr__(self, "key", b"".join(u.tobytes() + n.tobytes() for u, n in self.chunks))
 
     def __iter__(self) -> Iterator[Rows]:
-        """Yield the rows in order, a chunk at a time."""
+        """Yield the rows in order, one chunk at a time."""
         for distinct, turns in self.chunks:
             yield distinct[turns]
 
     @cached_property
     def times(self) -> tuple[Rows, ...]:
-        """How often each distinct row comes, for each chunk."""
+        """For each chunk: how often each distinct row occurs."""
         return tuple(np.bincount(turns, minlength=len(distinct)) for distinct, turns in self.chunks)
 
     @cached_property
     def total(self) -> Rows:
-        """The sums over all rows, columns as in the rows."""
+        """The sums over all rows, by column."""
         total = np.zeros(COLUMNS, np.int64)
         for (distinct, _), times in zip(self.chunks, self.times, strict=True):
             total += times @ distinct
@@ -92,7 +93,7 @@ class CoreLog:
 
     @cached_property
     def off_chip(self) -> tuple[int, int]:
-        """How many off-chip transfers the core makes, and the bytes of the lines that they touch."""
+        """The number of off-chip transfers of the core, and the bytes of the lines that they touch."""
         starts = SUMS + quantities.IO_STARTS
         transfers = lines = 0
         for (distinct, _), times in zip(self.chunks, self.times, strict=True):
@@ -102,24 +103,24 @@ class CoreLog:
 
 
 def moved(rows: Rows) -> Any:
-    """Return the bytes that the off-chip memory moves for each of *rows*; scalar stores read their line first."""
+    """Return the bytes that the off-chip memory moves for each of *rows*; scalar stores first read their line."""
     units = rows[:, SUMS + quantities.TRANSACTIONS] + rows[:, OWN] * (rows[:, KIND] == IO_FLIGHT)
     units += loads_of(rows)[:, :, OFF_CHIP].sum(axis=(1, 2)) + 2 * rows[:, STORES:][:, OFF_CHIP].sum(axis=1)
     return units * int(TRANSACTION.value)
 
 
 def loads_of(rows: Rows) -> Any:
-    """Return the scalar loads of each of *rows*, by what waits for them and by the number of the space."""
+    """Return the scalar loads of each of *rows*, by wait class and by index of the space."""
     return rows[:, LOADS:STORES].reshape(len(rows), -1, len(SPACES))
 
 
 def stored_pieces(rows: Rows) -> Any:
-    """Return how many pieces that lie apart each of *rows* stores off the chip."""
+    """Return the number of separate pieces that each of *rows* stores off the chip."""
     flies = (rows[:, KIND] == IO_FLIGHT) & (rows[:, STORES_OF] > 0)
     return rows[:, SUMS + quantities.STORED] + rows[:, PIECES_OF] * flies
 
 
-FEW = 8  # rows of a log that are compared as they are: what is packed is compared by its bytes, which takes longer to make
+FEW = 8  # a log of so few rows is compared directly, as packing takes longer
 
 
 class Log:
@@ -135,11 +136,11 @@ class Log:
 
     @property
     def few(self) -> tuple[tuple[int, ...], ...]:
-        """The rows of a log that has few; none of another."""
+        """The rows of a log with few rows; empty for a longer log."""
         return tuple(self._rows) if len(self._rows) <= FEW and not self._chunks else ()
 
     def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> int:
-        """Write a row; *sums* are those of the whole task so far.  Returns the bytes that the log has grown by."""
+        """Append a row; *sums* are the task's sums so far. Return the number of bytes by which the log has grown."""
         self._rows.append((kind, argument, *load, *sums))
         if len(self._rows) < CHUNK:
             return 0
@@ -147,7 +148,7 @@ class Log:
         return sum(part.nbytes for part in self._chunks[-1])
 
     def extend(self, rows: Rows) -> int:
-        """Append *rows*, laid out as a chunk is; the sums and the result are as for `note`."""
+        """Append *rows* in the layout of a chunk; sums and result are as in `note`."""
         at, before = 0, len(self._chunks)
         while at < len(rows):
             piece = rows[at : at + CHUNK - len(self._rows)]
@@ -161,15 +162,15 @@ class Log:
         return sum(part.nbytes for chunk in self._chunks[before:] for part in chunk)
 
     def fence(self) -> bool:
-        """Let the core wait for its compute stream while nothing is in flight; the next flight notes it."""
+        """Record that the core waits for its compute stream while nothing is in flight; the next flight notes it."""
         return True
 
     def steps(self) -> "CoreSteps | None":
-        """Return every instruction, when the log is finished; None where they are not kept."""
+        """Return the steps of the finished log; None if they are not kept."""
         return None
 
     def finished(self) -> CoreLog:
-        """Return the log, whose last row was written."""
+        """Return the finished log; its last row has been written."""
         self._pack()
         return CoreLog(tuple(self._chunks))
 
@@ -179,7 +180,7 @@ class Log:
             self._rows.clear()
 
     def _keep_chunk(self, rows: Rows) -> None:
-        """Keep *rows*, whose sums are those of the task so far, as one chunk."""
+        """Store *rows*, whose sums are those of the task so far, as one chunk."""
         if len(rows) == 1 and not self._chunks:
             self._chunks.append((rows, np.zeros(1, np.uint16)))
             self._base = rows[0]
@@ -199,10 +200,10 @@ class Log:
 
 
 def _each_once(rows: Rows) -> tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]]:
-    """Return the distinct rows of *rows* (at least one) in order, and the index among them of each row.
+    """Return the distinct rows of *rows* (at least one) in order, and for each row its index among them.
 
-    Rows are told apart by their bytes, in 10 us for a few of them, of which `np.unique` takes 70.  Their type has a
-    name: NumPy asks a function in Python about ``(np.void, n)``, and drops a Ctrl-C that comes meanwhile.
+    Rows are compared by their bytes, which takes 10 us for a few rows, where `np.unique` takes 70. The dtype
+    is given by name: for ``(np.void, n)`` NumPy calls Python code and drops a Ctrl-C during that call.
     """
     words = np.ascontiguousarray(rows).view(f"V{rows.shape[1] * rows.itemsize}")[:, 0].tolist()
     distinct = list(dict.fromkeys(words))
@@ -213,9 +214,9 @@ def _each_once(rows: Rows) -> tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]]:
 
 
 def _merged(rows: Rows) -> Rows:
-    """Return fewer rows with the same sums: between barriers one flight a pipe, one wait, all the work.
+    """Return fewer rows with the same sums: between two barriers one flight per pipe, one wait, and all the work.
 
-    What overlapped in part now overlaps as far as it can; barriers stay, for others are part of them.
+    Partial overlap becomes maximal overlap; barriers stay, because other cores take part in them.
     """
     merged: list[Rows] = []
     first = 0
@@ -239,24 +240,24 @@ def _merged(rows: Rows) -> Rows:
     return np.array(merged)
 
 
-# -- logs that keep every instruction --------------------------------------------------------------
+# -- logs with every instruction -------------------------------------------------------------------
 
-# Distinct steps are kept once a launch, and a core keeps their numbers in turn, so that loops cost four bytes an
-# instruction.  Beyond `MOST_STEPS` of a core, or `MOST_LAUNCH` of a launch, steps are counted but no longer kept in turn:
-# lines stay complete, and time spans begin to be whole rows of the log.
+# Distinct steps are stored once per launch, and a core stores only their numbers in order, so that loops cost
+# four bytes per instruction. Beyond `MOST_STEPS` of a core, or `MOST_LAUNCH` of a launch, steps are counted
+# but no longer stored in order: source lines stay complete, but time spans become whole rows of the log.
 MOST_STEPS = 1 << 16
 MOST_LAUNCH = 1 << 22
-LOAD, STORE, LEAVE = -3, -2, -1  # numbers beside those of the intrinsics
-_OTHERS = ("scalar load", "scalar store", "end of the task")  # by those numbers, counted from the end
+LOAD, STORE, LEAVE = -3, -2, -1  # pseudo-numbers of steps that are not intrinsics
+_OTHERS = ("scalar load", "scalar store", "end of the task")  # names by those numbers, from the end
 NOWHERE = ("", 0)
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class At(NamedTuple):
-    """An instruction at a place: the number of the place, of the intrinsic, and how many elements it takes.
+    """An instruction at a place: the number of the place, the number of the intrinsic, and its elements.
 
-    Of a copy ``lanes`` is negative: -1 less the number of its direction.
+    For a copy ``lanes`` is -1 minus the number of its direction.
     """
 
     site: int
@@ -265,7 +266,7 @@ class At(NamedTuple):
 
 
 class LoggedStep(NamedTuple):
-    """A distinct step: its place, how many instructions it issues (0: the rest of one), its bytes, and its row of the log."""
+    """A distinct step: its place, its number of instructions (0: the rest of one), its bytes, and its row of sums."""
 
     at: At
     issued: int
@@ -275,9 +276,9 @@ class LoggedStep(NamedTuple):
 
 @define(eq=False)
 class Table:
-    """The distinct steps and the places of a launch; ``room`` is how many more steps of cores may be kept.
+    """The distinct steps and the places of a launch; ``room`` is the number of steps that cores may still store.
 
-    ``intrinsics`` are the spellings of the instructions, by their numbers.
+    ``intrinsics`` has the spellings of the instructions by number.
     """
 
     intrinsics: Sequence[str] = ()
@@ -288,14 +289,14 @@ class Table:
     _site_numbers: dict[tuple[str, int], int] = field(factory=lambda: {NOWHERE: 0})
     places: dict[tuple[int, int], int] = field(factory=dict)
     _rows: Rows = field(factory=lambda: np.zeros((0, COLUMNS), np.int64))
-    _codes: list[CodeType] = field(factory=list)  # kept alive, so that nothing else gets their ids
+    _codes: list[CodeType] = field(factory=list)  # keeps the objects alive, so that their ids stay unique
 
     def name(self, number: int) -> str:
-        """Return the name of the instruction of *number*: an intrinsic, or one of the accesses beside them."""
+        """Return the name of instruction *number*: an intrinsic, or one of the pseudo-instructions."""
         return _OTHERS[number] if number < 0 else self.intrinsics[number]
 
     def add(self, key: Any, step: LoggedStep) -> int:
-        """Return the number of *step*, which is new; it will be known by *key*."""
+        """Add *step*, which is new, under *key*, and return its number."""
         self.numbers[key] = len(self.steps)
         self.steps.append(step)
         return len(self.steps) - 1
@@ -334,10 +335,11 @@ class Table:
 
 @frozen(eq=False)
 class CoreSteps:
-    """The steps of a core: their numbers in turn, where each row of the log ends them, whose each row is.
+    """The steps of a core: their numbers in order, the end of each log row among them, and the step to which each row belongs.
 
-    ``times`` counts all steps, those that are not kept in turn too.  Where there are such, ``cuts`` has only the
-    rows all of whose steps are kept, and behind the last of them come the first steps of the next row.
+    ``times`` counts all steps, including those that are not stored in order. If there are any of these,
+    ``cuts`` has only the rows whose steps are all stored; the last row is followed by the first steps of the
+    next row.
     """
 
     table: Table
@@ -353,7 +355,7 @@ class CoreSteps:
 
 
 class NotedLog(Log):
-    """The log of one core, and its steps.  ``at`` is the instruction that the core is in."""
+    """The log of one core with its steps. ``at`` is the core's current instruction."""
 
     __slots__ = ("_core", "_cuts", "_fence", "_flight", "_fresh", "_more", "_owners", "_sums", "_table", "_turns", "_whole", "at")  # fmt: skip
 
@@ -362,19 +364,19 @@ class NotedLog(Log):
         self._core, self._table = core, table
         self._sums = [0] * PLACES
         self._turns, self._cuts, self._owners = array("I"), array("I"), array("I")
-        self._more: dict[int, int] = {}  # steps that are counted only
-        self._whole: int | None = None  # rows all of whose steps are kept, once some are not
-        self._fresh = False  # the instruction has not been counted yet
+        self._more: dict[int, int] = {}  # steps that are only counted
+        self._whole: int | None = None  # number of rows with all steps stored, once some are missing
+        self._fresh = False  # the current instruction has not been counted yet
         self._flight: tuple[int, tuple[int, ...]] | None = None  # its count and load; its bytes come later
         self._fence: tuple[int, int, int] | None = None
         self.at: tuple[int, int, int] = (0, LEAVE, 0)
 
-    # -- from the intrinsics -------------------------------------------------------------------
+    # -- called by intrinsics ----------------------------------------------------------------------
 
     def begin(self, frame: FrameType, number: int, lanes: int) -> None:
-        """Note that the core comes to an intrinsic, which *frame* calls.
+        """Record that the core starts an intrinsic, called from *frame*.
 
-        What `_settle` does is written out here for the common case, since this is called for every instruction.
+        The common case of `_settle` is inlined here, because this runs for every instruction.
         """
         work, before = self._core.mlu.work, self._sums
         if self._flight is not None or work == before:
@@ -389,9 +391,9 @@ class NotedLog(Log):
         self._fresh = True
 
     def again(self, frame: FrameType, space: int, *, store: bool) -> bool:
-        """Note a known scalar access, if *frame* made it; return False if nothing is known of that.
+        """Record a scalar access by *frame* if it was recorded before; return False if it is new.
 
-        *space* is the place of its counter among those of loads or of stores.
+        *space* is the index of its counter among those of loads or of stores.
         """
         number = self._table.numbers.get(((id(frame.f_code), frame.f_lasti), space, store))
         if number is None:
@@ -401,7 +403,7 @@ class NotedLog(Log):
         return True
 
     def access(self, frame: FrameType, space: int, *, store: bool) -> None:
-        """Note that the core has made a scalar access, at the kernel's *frame*."""
+        """Record a scalar access by the core, at the kernel's *frame*."""
         self._settle()
         place = id(frame.f_code), frame.f_lasti
         key = place, space, store
@@ -415,14 +417,14 @@ class NotedLog(Log):
         self._keep(number)
 
     def fence(self) -> bool:
-        """Let the core wait for its compute stream while nothing is in flight; the next flight notes it."""
+        """Record that the core waits for its compute stream while nothing is in flight; the next flight notes it."""
         self._fence = self.at
         return True
 
-    # -- from the core -------------------------------------------------------------------------
+    # -- called by the core ------------------------------------------------------------------------
 
     def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> int:
-        """Write a row, and whose it is; returns the bytes that the rows have grown by."""
+        """Append a row with the step to which it belongs; return the bytes by which the rows have grown."""
         if kind == END or self._core.mlu.work != self._sums:
             self._settle()
         self._flight = None
@@ -446,16 +448,16 @@ class NotedLog(Log):
 
     @property
     def only(self) -> None:
-        """A log with steps is finished by itself."""
+        """A log with steps cannot be shared with other tasks."""
         return None
 
     def finished(self) -> CoreLog:
-        """Return the log, whose last row was written."""
+        """Return the finished log; its last row has been written."""
         self._settle()
         return super().finished()
 
     def steps(self) -> CoreSteps:
-        """Return the steps, when the log is finished."""
+        """Return the steps of the finished log."""
         turns, owners = (np.array(part, np.int64) for part in (self._turns, self._owners))
         times = np.bincount(np.concatenate([turns, owners]), minlength=len(self._table.steps))
         for number, more in self._more.items():
@@ -464,7 +466,7 @@ class NotedLog(Log):
         return CoreSteps(self._table, turns, cuts, owners, np.trim_zeros(times, "b"))
 
     def _settle(self) -> None:
-        """Attribute what has been added since then to the instruction that the core is in."""
+        """Attribute the work since the last call to the current instruction."""
         work, before = self._core.mlu.work, self._sums
         if work == before:
             self._flight = None
@@ -474,7 +476,7 @@ class NotedLog(Log):
             return
         added = tuple(map(operator.sub, work, before))
         before[:] = work
-        if self._flight is not None:  # only bytes are added behind a flight
+        if self._flight is not None:  # after a flight, only bytes are added
             count, (kind, *load) = self._flight
             self._flight = None
             self._owners[-1] = self._table.number(
@@ -490,7 +492,7 @@ class NotedLog(Log):
         self._keep(self._new(key) if number is None else number)
 
     def _new(self, key: tuple[tuple[int, int, int], bool, tuple[int, ...]]) -> int:
-        """Return the number of a step that is new: whose, whether it is an instruction's first, what it added."""
+        """Add a new step and return its number; *key* is its place, whether it starts an instruction, and its work."""
         at, issued, added = key
         row = (*_HEAD, *added, *_NO_SCALARS)
         return self._table.add(key, LoggedStep(At(*at), int(issued), added[IO] + added[MOVE], row))
@@ -516,7 +518,7 @@ def _row_step(
     return LoggedStep(At(*at), count, nbytes, (kind, 0, *load, *(0,) * PLACES, *_NO_SCALARS))
 
 
-# -- what a task leaves ----------------------------------------------------------------------------
+# -- the result of a task --------------------------------------------------------------------------
 
 
 class TaskWork(NamedTuple):
@@ -528,15 +530,15 @@ class TaskWork(NamedTuple):
     cluster: int
     work: tuple[int, ...]
     log: CoreLog
-    core: int = 0  # coreId; of a memory core, the number of IPU cores beside it
-    steps: CoreSteps | None = None  # where every step was asked for
-    reads: tuple[tuple[int, int, int], ...] = ()  # tensors: address, bytes, bytes that copies read of it
-    head: tuple[int, int] = (0, 0)  # transactions and transfers before it could compute
+    core: int = 0  # coreId; for a memory core, the number of IPU cores in its cluster
+    steps: CoreSteps | None = None  # if every step was recorded
+    reads: tuple[tuple[int, int, int], ...] = ()  # per tensor: address, size, bytes that copies read
+    head: tuple[int, int] = (0, 0)  # transactions and transfers before the first computation
 
 
 @frozen
 class Lanes:
-    """Lanes of the vector unit, in bytes: those that held an element, and those of all lines that were taken."""
+    """Lanes of the vector unit, in bytes: lanes with an element, and all lanes of the used lines."""
 
     used: int
     paid: int

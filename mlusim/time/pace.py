@@ -1,4 +1,4 @@
-"""The time of rows of a log at the rates of one core, in us: before their work, on each pipe, as a flight."""
+"""Times of log rows at the rates of one core, in us: before their work, on each pipe, and as a flight."""
 
 import functools
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ from mlusim.time.rates import (
 )
 
 FRONT, VECTOR, TENSOR, SCALAR, IO, MOVE, FLIGHT = range(7)
-"""What a row takes: before its work, then its work in the order in which it is placed, then its flight."""
+"""The parts of a row's time: before its work, its work in the order in which it is placed, and its flight."""
 
 Times = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -69,11 +69,13 @@ LOADING, STORING = 1, 2  # channels of the IO-DMA
 
 @frozen
 class Pace:
-    """The rates of one core of a board, in us; *sharers*: cores of its cluster that use the SRAM.
+    """The rates of one core of a board, in us.
 
-    ``function``, ``exponential`` and ``reduction`` are what a line of these takes beyond one of an addition, ``stall``
-    a stalled cycle, ``piece`` the bytes in whose time the memory is busy with a piece that is stored, ``part`` a piece on the chip that fills a line in part, ``near`` what a scalar load of a core's own memories is waited for, ``shared`` one of SRAM, ``port`` a transaction at the cluster's port while the
-    cores beside it copy too.
+    *sharers* are the cores of its cluster that use the SRAM. ``function``, ``exponential`` and ``reduction``
+    are the additional times of a line compared with an addition, ``stall`` is a stalled cycle, ``piece`` the
+    cost of a stored piece for the memory (in bytes), ``part`` that of an on-chip piece that fills a line
+    partially, ``near`` the wait for a scalar load from the core's own memories, ``shared`` from SRAM,
+    ``port`` a transaction at the cluster's port while neighbouring cores copy too.
     """
 
     cycle: float
@@ -103,7 +105,7 @@ class Pace:
     decided: float
 
     @classmethod
-    # Each role of a launch asks for it at each end of the bands, and it asks forty rates for their value.
+    # Cached: each role of a launch needs it at each end of the bands, and it evaluates forty rates.
     @functools.lru_cache(maxsize=1024)
     def of(
         cls,
@@ -116,10 +118,11 @@ class Pace:
         cached: float = 0.0,
         bound: Bound = Bound.USUAL,
     ) -> "Pace":
-        """Return the pace of a core of *board*; *bound*: at an end of the constants' bands.
+        """Return the pace of a core of *board*; *bound* selects an end of the constants' bands.
 
-        *sharers* cores of its cluster use the SRAM, *beside* run a task, *rivals* of the launch do atomics at the same places, the core among them.
-        *cached* is the part of what a memory core reads that is in the last-level cache.
+        *sharers* cores of its cluster use the SRAM, *beside* cores run a task, *rivals* cores of the launch
+        (with this one) do atomics on the same addresses. *cached* is the fraction of a memory core's reads
+        that hit the last-level cache.
         """
         cycle = 1 / board.clock_mhz
         io = (MEMORY_CORE_IO if memory_core else CORE_IO).at(bound, board)
@@ -132,8 +135,8 @@ class Pace:
             port=beside * TRANSACTION.value / CLUSTER_IO.at(bound, board) / 1000,
             off_chip=DRAM_LATENCY.at(bound, board) / 1000,
             stored=STORE_LATENCY.at(bound, board) / 1000,
-            sram_byte=(1 / share - 1 / MOVE_LINE.value) * cycle,  # beyond what its line takes in any case
-            # Stalls were counted with the usual value.
+            sram_byte=(1 / share - 1 / MOVE_LINE.value) * cycle,  # beyond the time of its line
+            # The stall counter assumes the usual value.
             stall=ELEMENT.at(bound, board) / ELEMENT.value * cycle,
             atomic=ATOMIC.at(bound, board) * cycle,
             crowded=(rivals - 1) * ATOMIC_LINE.at(bound, board) / 1000,
@@ -141,7 +144,7 @@ class Pace:
         )
 
 
-# The rates in cycles, and what of each is counted elsewhere: of several passes over a line the first.
+# The rates in cycles, minus the part that is counted elsewhere: the first of several passes over a line.
 _CYCLES: Mapping[str, tuple[Rate, int]] = {
     "segment": (SEGMENT, 0),
     "setup": (DMA_SETUP, 0),
@@ -162,7 +165,7 @@ _CYCLES: Mapping[str, tuple[Rate, int]] = {
 
 
 def parts_of(rows: Rows, pace: Pace) -> Times:
-    """Time each of *rows*, in us: the columns `FRONT` to `FLIGHT`."""
+    """Return the time of each of *rows*, in us, in the columns `FRONT` to `FLIGHT`."""
     sums, loads = rows[:, SUMS:LOADS], rows[:, OWN:SUMS]
     parts = np.empty((len(rows), 7))
     parts[:, FRONT] = (
@@ -186,13 +189,13 @@ def parts_of(rows: Rows, pace: Pace) -> Times:
 
 
 def channels(rows: Rows) -> Any:
-    """Return which channels of the IO-DMA the flight of each of *rows* takes: `LOADING`, `STORING` or both."""
+    """Return the IO-DMA channels that the flight of each of *rows* uses: `LOADING`, `STORING` or both."""
     stores = rows[:, OWN + 2]
     return LOADING * (rows[:, OWN] > stores) + STORING * (stores > 0)
 
 
 def _vector(sums: Rows, pace: Pace) -> Any:
-    """Return the cost of the vector unit: lines and starts, further passes of functions, elements that change their order."""
+    """Return the time of the vector unit: lines and starts, further passes of functions, and reordered elements."""
     cycles = sums[:, q.VECTOR] * pace.cycle
     several = sums[:, q.FUNCTIONS] * pace.function + sums[:, q.EXPONENTIALS] * pace.exponential
     several += sums[:, q.REDUCTIONS] * pace.reduction + sums[:, q.FUSIONS] * pace.fusion
@@ -210,7 +213,7 @@ def _on_chip(lines: Rows, parts: Rows, sram: Rows, pace: Pace) -> Any:
 
 
 def _scalar(rows: Rows, pace: Pace) -> Any:
-    """Return the cost of scalar accesses, each with a step's arithmetic: a load waits for its data, a store takes what an element takes."""
+    """Return the time of scalar accesses, each with a step's arithmetic: a load waits for its data, a store costs one element."""
     loads, stores = loads_of(rows), rows[:, STORES:]
     kinds = loads.sum(axis=2)
     steps = (kinds.sum(axis=1) + stores.sum(axis=1)) * SCALAR_STEP.value * pace.cycle
@@ -220,17 +223,17 @@ def _scalar(rows: Rows, pace: Pace) -> Any:
 
 
 def waited(loads: Rows, memories: slice) -> Any:
-    """Return how many times a core waits for *loads* of *memories*, by the row."""
-    # Of two loads about which nothing is known the core waits for one: they are taken to come in pairs.
+    """Return, for each row, how many times a core waits for *loads* of *memories*."""
+    # Unclassified loads are assumed to come in pairs with one wait.
     return loads[:, :, memories].sum(axis=2) @ (0.5, 0.0, 1.0, 1.0)
 
 
 def _io(sums: Rows, pace: Pace) -> Any:
-    """Return the cost of blocking off-chip copies, fills and atomics."""
+    """Return the time of blocking off-chip copies, fills and atomics."""
     starts = sums[:, q.IO_STARTS] * (pace.setup + pace.off_chip)
     starts += sums[:, q.STORE_STARTS] * (pace.stored - pace.off_chip)
     single = sums[:, q.STALLS] * pace.stall + sums[:, q.ATOMICS] * pace.atomic
     single += sums[:, q.SEGMENTS] * pace.segment + sums[:, q.CROWDED] * pace.crowded
     lines = sums[:, q.TRANSACTIONS]
-    # While a core waits for the memory it uses no port; what its pieces take, others fill.
+    # A core that waits for the memory does not use the port; other cores fill the time of its pieces.
     return starts + np.maximum(lines * pace.transaction + single, lines * pace.port)

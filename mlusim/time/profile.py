@@ -1,4 +1,4 @@
-"""How the cores of a launch spend their time: busy by pipe, side by side, waiting; by core; in waves."""
+"""The time of a launch's cores: busy by pipe, overlapping, waiting; by core; and in waves of tasks."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,10 +29,10 @@ from mlusim.time.timing import PIPES, GroupedTasks, Paces, TaskSpan
 
 @frozen
 class CoreUse:
-    """One core of the board: its cluster and number, its tasks, and times in us.
+    """One core of the board: its cluster and number, its tasks, and its times in us.
 
-    ``active_us`` is how long at least one of its pipes is busy, ``end_us`` when its last task ends, from
-    the start of the first task of the launch on.  The memory core of a cluster is numbered after its IPU cores.
+    ``active_us`` is the time in which at least one of its pipes is busy, ``end_us`` the end of its last task,
+    from the start of the launch's first task. The memory core of a cluster is numbered after its IPU cores.
     """
 
     cluster: int
@@ -45,13 +45,14 @@ class CoreUse:
 
 @frozen
 class Profile:
-    """The time of all cores of a launch, added up in us.
+    """The time of all cores of a launch, added up, in us.
 
-    ``busy_us`` is by pipe.  ``active_us`` is the time in which at least one pipe of a core is busy, ``overlap_us`` in
-    which two or more are.  ``pipe_wait_us`` is what cores wait for their own pipes, ``core_wait_us`` what they wait at
-    barriers for others and for the barrier itself, ``memory_wait_us`` how much longer tasks take because they share the
-    off-chip memory.  ``elapsed_us`` adds up how long the tasks run. ``cores`` has those that ran a task; ``waves`` says
-    how many tasks or unions began as the first, second, ... on their place, ``places`` how many have room at once.
+    ``busy_us`` is by pipe. ``active_us`` is the time in which at least one pipe of a core is busy,
+    ``overlap_us`` the time in which two or more are. ``pipe_wait_us`` is the time that cores wait for their
+    own pipes, ``core_wait_us`` at barriers (for other cores and for the barrier itself), ``memory_wait_us``
+    the additional time of tasks because they share the off-chip memory. ``elapsed_us`` is the total running
+    time of the tasks. ``cores`` has the cores that ran a task; ``waves`` counts the tasks or unions that
+    began as the first, second, ... on their place; ``places`` is how many run at once.
     """
 
     busy_us: Mapping[str, float]
@@ -67,15 +68,15 @@ class Profile:
 
     @property
     def overlap(self) -> float:
-        """The time in which two or more pipes are busy, over that of the second busiest pipe, which is the most that it could be."""
+        """The overlap time as a fraction of the busy time of the second busiest pipe, its maximum."""
         *_, shorter, _ = sorted((0.0, 0.0, *self.busy_us.values()))
         return min(1.0, self.overlap_us / shorter) if shorter else 0.0
 
     @property
     def balance(self) -> float:
-        """The active time of the busiest IPU core over the mean of those that worked; 1 where all did the same."""
+        """The active time of the busiest IPU core relative to the mean of the active ones; 1 for equal work."""
         active = [core.active_us for core in self.cores if core.active_us > 0 and not core.memory_core]
-        # fsum: hundreds of cores with equal times would not come out as 1.
+        # fsum: the sum for hundreds of equal cores would otherwise not give exactly 1.
         return max(active) * len(active) / math.fsum(active) if active else 1.0
 
 
@@ -84,7 +85,7 @@ NO_PROFILE = Profile({}, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), (), 0)
 
 @frozen
 class _Alone:
-    """The times in us of a core without contention."""
+    """The times of one core without contention, in us."""
 
     end: float
     busy: tuple[float, ...]
@@ -96,7 +97,7 @@ class _Alone:
 
 @define
 class _Use:
-    """The sums of a core of the board."""
+    """The sums for one core of the board."""
 
     tasks: int = 0
     active: float = 0.0
@@ -105,7 +106,7 @@ class _Use:
 
 @define
 class _LaunchSums:
-    """The sums of the launch."""
+    """The sums for the whole launch."""
 
     busy: list[float] = field(factory=lambda: [0.0] * len(PIPES))
     active: float = 0.0
@@ -116,7 +117,7 @@ class _LaunchSums:
     elapsed: float = 0.0
 
     def add(self, core: _Alone) -> None:
-        """Add the time of one more task."""
+        """Add the times of one more task."""
         self.busy = [a + b for a, b in zip(self.busy, core.busy, strict=True)]
         self.active += core.active
         self.overlap += core.overlap
@@ -125,7 +126,7 @@ class _LaunchSums:
 
 
 def profile(work: GroupedTasks, spans: Sequence[TaskSpan], board: Board, unions: int) -> Profile:
-    """Return the profile of a launch whose *work* was predicted to run in *spans*; *unions*: clusters of a union."""
+    """Return the profile of a launch with *work* and predicted *spans*; *unions* is the number of clusters per union."""
     sums, uses, waves, at = _LaunchSums(), dict[tuple[int, int], _Use](), dict[int, int](), 0
     by_kind = dict(zip(work.kinds, _alone(work, board), strict=True))
     for key, group in zip(work.keys, work.groups, strict=True):
@@ -146,7 +147,7 @@ def profile(work: GroupedTasks, spans: Sequence[TaskSpan], board: Board, unions:
         overlap_us=sums.overlap,
         pipe_wait_us=sums.pipe_wait,
         core_wait_us=sums.core_wait,
-        # Sums of floats may end a little below 0.
+        # Differences of float sums may be slightly below 0.
         memory_wait_us=max(0.0, sums.memory_wait),
         elapsed_us=sums.elapsed,
         cores=tuple(
@@ -159,14 +160,14 @@ def profile(work: GroupedTasks, spans: Sequence[TaskSpan], board: Board, unions:
 
 
 def home(span: TaskSpan, task: TaskWork, board: Board, unions: int) -> tuple[int, int]:
-    """Return the cluster and the core of the board that ran *task*."""
+    """Return the cluster and the core on which *task* ran."""
     if unions:
         return span.slot * unions + task.cluster, task.core
     return divmod(span.slot, board.arch.cores_per_cluster)
 
 
 def _alone(work: GroupedTasks, board: Board) -> Iterator[list[_Alone]]:
-    """Yield the cores of each kind of *work*, as many at once as are timed together."""
+    """Yield the cores of each kind of *work*, in batches that are timed together."""
     for together in work.timed(Paces(board)):
         groups = [tracks(logs, board) for logs in together]
         each = iter(_figures([track for group in groups for track in group]))
@@ -174,7 +175,7 @@ def _alone(work: GroupedTasks, board: Board) -> Iterator[list[_Alone]]:
 
 
 def _figures(cores: Sequence[Track]) -> list[_Alone]:
-    """Work out the figures of *cores*, all of them together."""
+    """Compute the figures of *cores*, all together."""
     owner = np.repeat(np.arange(len(cores)), [len(core.kinds) for core in cores])
     times = np.concatenate([core.times for core in cores])
     kinds = np.concatenate([core.kinds for core in cores])
@@ -187,7 +188,7 @@ def _figures(cores: Sequence[Track]) -> list[_Alone]:
     ready = np.maximum(times[:, CAUSE], times[:, FIRST]) - times[:, FIRST]
     waited = np.where(kinds == MEET, np.minimum(ready, lasting), lasting)  # half a barrier waits for no pipes
     waits = (kinds == WAIT) | (kinds == END) | (kinds == MEET)
-    # A blocking copy that comes while its pipe is busy waits as at a sync, without one.
+    # A blocking copy issued while its pipe is busy waits as at a sync.
     queued = added(times[:, START] - times[:, BEGIN] - fronts, times[:, HERE] >= times[:, START])
     flights = _flights(owner, times, kinds, IO_FLIGHT)
     flying = np.bincount(flights.owner, flights.ends - flights.starts, len(cores))

@@ -1,13 +1,14 @@
-"""The one table of the timing model's constants: what each says about the hardware, and where it comes from.
+"""The table of the timing model's constants, each with its meaning for the hardware and its source.
 
 A board's own numbers (clock, bandwidth, tensor rates, clusters) stay with the board.  Each constant is
 published, or follows from something published by the arithmetic that its source gives, or is marked as
 inferred or as a default for something unknown.
 
-A constant belongs to boards: its first value is that of all boards that have none of their own; ``own`` has the
-values of a board or of a series of boards.  ``rows`` names the published measurements that a value was derived from
-(`benchmarks/calibration.py` counts those rows apart, since they prove nothing), ``shown`` others whose time is in it, and that it
-is right for, ``measured`` the boards that printed them.  On any other board such a value is inherited: its band is wider by `INHERITED`.
+A constant has a usual value, for all boards without one of their own; ``own`` has the values of a board or of
+a series of boards. ``rows`` names the published measurements from which a value was derived
+(`benchmarks/calibration.py` counts these rows separately, since they prove nothing), ``shown`` names other
+measurements that it predicts well, and ``measured`` names the boards that printed them. On any other board
+such a value is inherited, and its band is wider by `INHERITED`.
 """
 
 import functools
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 MARKS = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, default chosen"}
 INHERITED = 1.25
-"""By which factor both ends of a measured band lie further out on a board that printed none of its rows."""
+"""The factor by which both ends of a measured band move outwards on a board that printed none of its rows."""
 
 
 MODEL: Mapping[str, float] = {
@@ -37,16 +38,16 @@ MODEL: Mapping[str, float] = {
     "pieces of strided copies": 1.25,
     "copies on the chip": 1.15,
 }
-"""By which factor the model is off, either way, where most of the time is of a kind: about four in five families of published kernels.
+"""The factor by which the model may be off, either way, if most of the time is of one kind; it covers about four in five families of published kernels.
 
-`docs/explanation/time.md` has the families of each kind, and what the factor is without one of them.
+`docs/explanation/time.md` lists the families of each kind, and the factor without each of them.
 """
 THIN = 1.5
-"""The same where the time is in mechanisms that no row shows, or one: rows of kinds that were never fitted need 1.42 to 1.58."""
+"""The same factor for time in mechanisms with at most one measured row: rows of kinds that were never fitted need 1.42 to 1.58."""
 
 
 class Bound(Enum):
-    """Which end of its band each constant is taken at: the one that makes launches shorter or longer, or neither."""
+    """The end of its band at which each constant is used: the one that makes launches shorter or longer, or neither."""
 
     LOW = "low"
     USUAL = "usual"
@@ -57,8 +58,9 @@ class Bound(Enum):
 class BoardValue:
     """A constant on some boards: its ``value``, its mark (a key of `MARKS`) and its source.
 
-    ``where`` is the name of a board, or a series such as "MLU3xx" for its generation.  ``band`` has the values that
-    would make a launch shorter and longer, as far as the source leaves it open; None where nothing is.
+    ``where`` is the name of a board, or a series such as "MLU3xx" for its generation. ``band`` has the values
+    within the uncertainty of the source that make a launch shortest and longest; None if there is no
+    uncertainty.
     """
 
     where: str
@@ -72,7 +74,7 @@ class BoardValue:
 
     @property
     def shown_by(self) -> int:
-        """The number of published rows that hold it: those that it was derived from, and others that it is right for."""
+        """The number of published rows that confirm it: those from which it was derived, and others that it predicts well."""
         return len(self.rows) + len(self.shown)
 
     @value.validator
@@ -86,30 +88,30 @@ class BoardValue:
             raise UsageError(f"the mark of a rate is {mark!r}; use one of {', '.join(MARKS)}")
 
     def inherited(self, board: "Board") -> bool:
-        """Return whether *board* inherits it from boards that printed measurements, and has printed none itself."""
+        """Return whether *board* inherits the value: other boards printed the measurements, and *board* did not."""
         return bool(self.measured) and board.name not in self.measured
 
     def ends(self, board: "Board") -> tuple[float, float] | None:
-        """Return the band on *board*: wider where the value is inherited."""
+        """Return the band on *board*, which is wider if the value is inherited."""
         if self.band is None or not self.inherited(board):
             return self.band
         shorter, longer = self.band
         return (
-            # A rate, of which more is shorter, has its band the other way round.
+            # For a rate, a higher value makes launches shorter, so its band is reversed.
             (shorter * INHERITED, longer / INHERITED)
             if shorter > longer
             else (shorter / INHERITED, longer * INHERITED)
         )
 
     def at(self, bound: Bound, board: "Board") -> float:
-        """Return the value at an end of the band on *board*, or the usual one."""
+        """Return the value on *board* at the end *bound* of its band, or the usual value."""
         ends = None if bound is Bound.USUAL else self.ends(board)
         return self.value if ends is None else ends[bound is Bound.HIGH]
 
 
 @frozen(eq=False)
 class Rate:
-    """One constant: what it says in ``unit``; its value on boards that have none of their own, and those of ``own``."""
+    """One constant: its meaning and ``unit``, its usual value, and the values of boards with their ``own``."""
 
     name: str
     value: float
@@ -132,12 +134,12 @@ class Rate:
 
     @property
     def values(self) -> tuple[BoardValue, ...]:
-        """The usual value, then those that boards and series have of their own."""
+        """The usual value, then the values of individual boards and series."""
         return (self.usual, *self.own)
 
     def on(self, board: "Board") -> BoardValue:
-        """Return the value on *board*: its own, that of its series, or the usual one."""
-        # The board first: a value of its own says more than that of its series.
+        """Return the value for *board*: its own, that of its series, or the usual one."""
+        # The board comes first: its own value is more specific than that of its series.
         for where in (board.name, series_of(board)):
             for value in self.own:
                 if value.where == where:
@@ -147,17 +149,17 @@ class Rate:
     # Every prediction asks several constants again.
     @functools.lru_cache(maxsize=8192)  # noqa: B019 - a constant lives as long as the program
     def at(self, bound: Bound, board: "Board") -> float:
-        """Return the number that holds on *board* at an end of its band."""
+        """Return the number for *board* at the end *bound* of its band."""
         return self.on(board).at(bound, board)
 
 
 def printed_rows(board: "Board") -> bool:
-    """Return whether *board* printed one of the measurements that constants were derived from."""
+    """Return whether *board* printed a measurement from which a constant was derived."""
     return board.name in _PRINTED
 
 
 def series_of(board: "Board") -> str:
-    """Return the series of *board*, as values are given for it: "MLU3xx" for MLU370."""
+    """Return the series of *board*, the key of values for series: "MLU3xx" for MLU370."""
     return f"MLU{board.arch.generation}xx"
 
 
@@ -468,9 +470,9 @@ RATES: tuple[Rate, ...] = (
     TRANSPOSE, TRANSPOSE_START,
     TENSOR_START, MOVE_LINE, MOVE_PART, SRAM_PORT, ATOMIC, ATOMIC_LINE, BARRIER,
 )  # fmt: skip
-"""Every constant, in the order in which the documentation shows them."""
+"""All constants, in the order of the documentation."""
 _PRINTED = frozenset(board for rate in RATES for value in rate.values for board in value.measured)
 PASSES: Mapping[str, Rate] = {
     "FUNCTION": FUNCTION, "EXPONENTIAL": EXPONENTIAL, "REDUCTION": REDUCTION, "TRANSPOSE": TRANSPOSE,
 }  # fmt: skip
-"""What a line, or an element of a transposition, costs by the name of a row's `Passes`; a line of the others takes one cycle."""
+"""The cost of a line, or of an element of a transposition, by name of `Passes`; a line of other instructions takes one cycle."""

@@ -1,9 +1,9 @@
-"""How long the cores of one task or union take by themselves: their logs at a pace, replayed.
+"""The time of the cores of one task or union without contention: a replay of their logs at a pace.
 
-A core issues in order.  Vector and tensor instructions are one stream beside it, the IO-DMA and the
-move-DMA are two more.  A blocking copy or a scalar access waits for the compute stream; an
-asynchronous copy takes its turn on its pipe; waits and barriers wait.  Every step takes the later of
-what it waits for plus its own duration, so more work anywhere ends nothing earlier.
+A core issues in order. Vector and tensor instructions form one stream beside it; the IO-DMA and the move-DMA
+are two more. A blocking copy or a scalar access waits for the compute stream; an asynchronous copy is queued
+on its pipe; waits and barriers wait. Every step starts at the latest of the times for which it waits, so more
+work never makes anything end earlier.
 """
 
 from collections import Counter
@@ -59,7 +59,7 @@ NO_TIMES: Rows = np.zeros(0, np.int64)
 
 @frozen
 class CoreSummary:
-    """One core alone: each pipe's busy time in us, in the order of `Pipe`, and the off-chip bytes."""
+    """One core without contention: the busy time of each pipe in us, in the order of `Pipe`, and the off-chip bytes."""
 
     busy: tuple[float, ...]
     moved: int
@@ -67,11 +67,12 @@ class CoreSummary:
 
 @frozen(eq=False)
 class TimedLog:
-    """A log at a pace.
+    """A log evaluated at a pace.
 
-    ``parts`` has what its distinct rows take, of one chunk after the other, and ``ready`` the same rows as a clock
-    takes them: kind, argument, load, off-chip bytes, then in us what comes in front, is computed, blocks, flies;
-    the flight's channels.  ``busy`` is each pipe's time in us without asynchronous off-chip copies.
+    ``parts`` has the times of its distinct rows, chunk after chunk. ``ready`` has the same rows in the form
+    for a clock: kind, argument, load, off-chip bytes; the times in us before the work, of the compute stream,
+    of blocking work and of the flight; and the flight's channels. ``busy`` is each pipe's busy time in us
+    without asynchronous off-chip copies.
     """
 
     log: CoreLog
@@ -90,7 +91,7 @@ class TimedLog:
             yield map(chunk.__getitem__, turns.tolist())
 
     def all_parts(self) -> Times:
-        """Return the times of the rows, in order."""
+        """Return the times of all rows, in order."""
         pieces, first = [], 0
         for distinct, turns in self.log.chunks:
             pieces.append(self.parts[first : first + len(distinct)][turns])
@@ -98,17 +99,18 @@ class TimedLog:
         return np.concatenate(pieces) if pieces else np.zeros((0, FLIGHT + 1))
 
     def summary(self, flying: float) -> CoreSummary:
-        """Add the rows up; *flying*: for how long asynchronous copies kept the IO-DMA busy, in us."""
+        """Return the totals; *flying* is the time in which asynchronous copies occupy the IO-DMA, in us."""
         scalar, vector, tensor, io, move = self.busy
         return CoreSummary((scalar, vector, tensor, io + flying, move), self.moved)
 
 
 @frozen(eq=False)
 class Stack:
-    """The distinct rows of some logs, one log behind the other, and what of them is the same at every pace.
+    """The distinct rows of several logs, concatenated, with everything that does not depend on the pace.
 
-    ``ends`` has for each log how many rows there are up to its end, ``times`` how often each row comes,
-    ``nbytes`` its off-chip bytes, ``stored`` the pieces that it stores; ``lists`` are the columns of what a clock takes that no pace changes.
+    ``ends`` has the end of each log among the rows, ``times`` the number of occurrences of each row,
+    ``nbytes`` its off-chip bytes, ``stored`` its stored pieces; ``lists`` are the columns for a clock that do
+    not depend on the pace.
     """
 
     logs: tuple[CoreLog, ...]
@@ -122,7 +124,7 @@ class Stack:
     @classmethod
     def of(cls, logs: Sequence[CoreLog]) -> "Stack":
         """Return the stack of *logs*."""
-        # Put one after the other, since NumPy costs per call: most logs have a few dozen distinct rows.
+        # Concatenated because NumPy has a cost per call, and most logs have a few dozen distinct rows.
         chunks = [distinct for log in logs for distinct, _ in log.chunks]
         rows = np.concatenate(chunks) if chunks else np.zeros((0, COLUMNS), np.int64)
         ends = list(accumulate(sum([len(distinct) for distinct, _ in log.chunks]) for log in logs))
@@ -135,7 +137,7 @@ class Stack:
         """Return each of the logs at *pace*."""
         parts = parts_of(self.rows, pace)
         kinds, arguments, loads, ways = self.lists
-        # The memory is busy with each piece of a store as with some bytes more.
+        # For each stored piece the memory is busy with some additional bytes.
         nbytes = self.nbytes + self.stored * pace.piece
         totals = _added(self.times * nbytes, self.ends).tolist()
         front, computed = parts[:, FRONT], parts[:, VECTOR] + parts[:, TENSOR]
@@ -151,7 +153,7 @@ class Stack:
 
 
 def _busy(rows: Rows, parts: Times) -> Times:
-    """Time each of *rows* on the pipes that it keeps busy, off-chip flights apart."""
+    """Return the busy time of each pipe for each of *rows*, without off-chip flights."""
     busy = parts[:, FRONT : MOVE + 1].copy()
     busy[:, SCALAR] += parts[:, FRONT]
     busy[:, MOVE] += parts[:, FLIGHT] * (rows[:, KIND] == MOVE_FLIGHT)
@@ -159,11 +161,11 @@ def _busy(rows: Rows, parts: Times) -> Times:
 
 
 def _added(values: Any, ends: Sequence[int]) -> Any:
-    """Return the sums of *values* from one of *ends* to the next."""
+    """Return the sums of *values* between consecutive *ends*."""
     sums = np.zeros((len(ends), *values.shape[1:]), values.dtype)
     lasts = np.array(ends)
-    firsts = np.concatenate((lasts[:1] * 0, lasts[:-1]))  # a 0 in front, and nothing where there are no logs
-    # reduceat returns the element itself for an empty range, and not 0.
+    firsts = np.concatenate((lasts[:1] * 0, lasts[:-1]))  # a 0 in front; empty without logs
+    # For an empty range, reduceat returns the element itself instead of 0.
     there = lasts > firsts
     if there.any():
         sums[there] = np.add.reduceat(values, firsts[there], axis=0)
@@ -194,11 +196,11 @@ class CoreReplay:
     moved: float = 0.0
 
     def idle(self) -> float:
-        """When the core and its streams are all done."""
+        """Return when the core and all its streams are done."""
         return max(self.now, self.compute, self.io_done, self.move_done)
 
     def advance(self) -> tuple[int, int] | None:
-        """Go on to the next barrier, and return its number and how many meet; None at the end."""
+        """Continue to the next barrier, and return its number and number of cores; None at the end."""
         for kind, argument, meeting, nbytes, front, compute, blocking, flight, channel in self.rows:
             self.moved += nbytes
             self.now += front
@@ -216,7 +218,7 @@ class CoreReplay:
         return None
 
     def _fly(self, kind: int, duration: float, channel: int) -> tuple[float, float]:
-        """Give an asynchronous copy its turn and return when it starts and ends; the next one hides its latency."""
+        """Queue an asynchronous copy and return its start and end; the next copy overlaps its latency."""
         if kind == IO_FLIGHT:
             begin = max(
                 self.now,
@@ -229,7 +231,7 @@ class CoreReplay:
                 self.load_free = end
             if channel & STORING:
                 self.store_free = end
-            # The channel is free when the last byte has left; the data is there a latency later.
+            # The channel is free when the last byte has left; the data arrives a latency later.
             latency = self.pace.off_chip if channel & LOADING else self.pace.stored
             self.io_done = max(self.io_done, end + self.pace.setup + latency)
             return begin, end
@@ -249,14 +251,14 @@ class CoreReplay:
 
 @frozen
 class Alone:
-    """A task or union by itself: the end of each core in us, what each was busy with, all off-chip bytes."""
+    """A task or union without contention: the end and the busy times of each core in us, and the total off-chip bytes."""
 
     ends: tuple[float, ...]
     cores: tuple[CoreSummary, ...]
 
     @property
     def duration(self) -> float:
-        """When the last core ends."""
+        """The end of the last core."""
         return max(self.ends)
 
     @property
@@ -286,7 +288,7 @@ def clocks_of(kind: type[Clock], logs: Sequence[TimedLog]) -> dict[TimedLog, Clo
 
 
 class Halves:
-    """Split barriers during a replay: when cores arrived, and who waits; *cost* is that of a barrier, in us."""
+    """Split barriers during a replay: the arrival times, and the waiting cores; *cost* is the cost of a barrier in us."""
 
     def __init__(self, cost: float) -> None:
         self._cost = cost
@@ -294,7 +296,7 @@ class Halves:
         self._waiting: dict[int, list[CoreReplay]] = {}
 
     def met(self, clock: CoreReplay, role: int, number: int, needed: int) -> list[CoreReplay]:
-        """Let *clock* arrive or wait; return those that go on."""
+        """Let *clock* arrive at or wait for a split barrier; return the clocks that may continue."""
         arrived, waiting = self._arrived.setdefault(number, []), self._waiting.setdefault(number, [])
         if role == ARRIVES:
             clock.now = clock.idle()
@@ -312,10 +314,10 @@ class Halves:
 
 
 def meet(clocks: Sequence[CoreReplay], board: Board, bound: Bound = Bound.USUAL) -> None:
-    """Let *clocks* go on from barrier to barrier until all have ended.
+    """Advance *clocks* from barrier to barrier until all have ended.
 
-    Between two barriers that all of them meet at, the off-chip bytes of all take at least their time at the
-    board's ceiling.
+    Between two barriers of all cores, the off-chip bytes of all cores take at least their time at the board's
+    ceiling.
     """
     running, waiting = list(clocks), dict[int, list[CoreReplay]]()
     everyone = sum([clock.cores for clock in clocks])
@@ -335,17 +337,19 @@ def meet(clocks: Sequence[CoreReplay], board: Board, bound: Bound = Bound.USUAL)
         group.append(clock)
         if sum([c.cores for c in group]) == needed:
             until = max([c.idle() for c in group])
-            # Only a barrier of all divides the bytes by time; what other groups move beside is not known here.
+            # Only a barrier of all cores divides the bytes by time; the concurrent traffic of other groups is
+            # unknown here.
             if needed == everyone:
                 until = phase = max(until, phase + _drained(clocks) / ceiling(board, bound))
-            # All of them go on at once, when the last one has come and the off-chip bytes are through.
+            # All continue at the same time, when the last core has arrived and the off-chip bytes are
+            # transferred.
             for c in group:
                 c.now = until + cost
             running.extend(waiting.pop(number))
 
 
 def _drained(clocks: Iterable[CoreReplay]) -> float:
-    """Return the bytes of all *clocks* since they were last asked."""
+    """Return the bytes of all *clocks* since the last call."""
     nbytes = 0.0
     for clock in clocks:
         nbytes += clock.moved * clock.cores
@@ -354,5 +358,5 @@ def _drained(clocks: Iterable[CoreReplay]) -> float:
 
 
 def ceiling(board: Board, bound: Bound = Bound.USUAL) -> float:
-    """Bytes per us that the off-chip memory of *board* reaches."""
+    """Return the bytes per us that the off-chip memory of *board* can transfer."""
     return board.bandwidth * DRAM_CEILING.at(bound, board) / 1e6

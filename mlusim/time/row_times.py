@@ -1,6 +1,7 @@
-"""The time of each row of the logs, and of the steps in it: the replay once more, with notes, for those who ask.
+"""The time of each log row and of its steps: a second replay with detailed times, on request.
 
-Times are those of a task or union by itself, in us from its start; `mlusim.time.timeline` puts them on the board.
+Times are those of a task or union without contention, in us from its start; `mlusim.time.timeline` converts
+them to times on the board.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,19 +32,23 @@ from mlusim.time.replay import CoreReplay, TimedLog, clocks_of, meet
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 BEGIN, START, STOP, HERE, FIRST, LAST, CAUSE = range(7)
-"""Times of a row: when the core comes to it; when its work starts on the compute stream or as a blocking
-instruction, and stops; when the core comes to its flight, wait or meeting; first and last moment of that; and
-what a wait was for in the end (FOR_IO, FOR_MOVE, FOR_COMPUTE or 0), of a meeting when the own pipes were done."""
+"""The times of a row, and the cause of a wait.
+
+When the core reaches the row; start and stop of its work on the compute stream or as a blocking instruction;
+when the core reaches its flight, wait or barrier; first and last moment of that; and the last stream for
+which a wait waited (FOR_IO, FOR_MOVE, FOR_COMPUTE or 0), or for a barrier when the core's own pipes were
+done.
+"""
 
 
 @define
 class TracedClock(CoreReplay):
-    """A clock that goes on row by row, and notes the times of each that is done."""
+    """A clock that advances row by row and records the times of each row."""
 
     noted: list[tuple[float, ...]] = field(factory=list)
     row: tuple[float, ...] = ()  # the one that it is at
-    _begin: float = 0.0  # when the core came to the row
-    _busy: float = 0.0  # until when its compute stream was busy then
+    _begin: float = 0.0  # when the core reached the row
+    _busy: float = 0.0  # the end of its compute stream's work at that time
     _flight: tuple[float, float] = 0.0, 0.0
 
     def __attrs_post_init__(self) -> None:
@@ -61,7 +66,7 @@ class TracedClock(CoreReplay):
         return self._flight
 
     def note(self) -> None:
-        """Note the times of the row that is done."""
+        """Record the times of the finished row."""
         kind, argument, _, _, front, compute, blocking, _, _ = self.row
         self.row = ()
         here = self._begin + front
@@ -73,7 +78,7 @@ class TracedClock(CoreReplay):
         self.noted.append((self._begin, start, stop, here, *self._acted(kind, int(argument), here)))
 
     def _acted(self, kind: float, argument: int, here: float) -> tuple[float, float, float]:
-        """Return the flight, wait, meeting or end of a row: first and last moment, and the cause."""
+        """Return first and last moment, and the cause, of a row's flight, wait, barrier or end."""
         if kind == WAIT:
             return here, self.now, float(self._cause(argument, here))
         if kind in (IO_FLIGHT, MOVE_FLIGHT):
@@ -84,7 +89,7 @@ class TracedClock(CoreReplay):
         return here, self.now, max(here, self.compute, self.io_done, self.move_done)
 
     def _cause(self, streams: int, here: float) -> int:
-        """Return the stream that finished last, if a wait from *here* on waited for it."""
+        """Return the stream that finished last, if a wait that began at *here* waited for it."""
         if self.now <= here:
             return 0
         done = ((FOR_IO, self.io_done), (FOR_MOVE, self.move_done), (FOR_COMPUTE, self.compute))
@@ -93,7 +98,7 @@ class TracedClock(CoreReplay):
 
 @frozen(eq=False)
 class Track:
-    """One core by itself: for each row its kind, its times and what it takes, in us."""
+    """One core without contention: the kind, the times and the parts of each row, in us."""
 
     timed: TimedLog
     kinds: np.ndarray[Any, np.dtype[np.int64]]
@@ -112,7 +117,7 @@ class Track:
 
     @property
     def end(self) -> float:
-        """When the core ends."""
+        """The end of the core."""
         return float(self.times[-1, LAST]) if len(self.times) else 0.0
 
     def column(self, column: int) -> Any:
@@ -122,7 +127,7 @@ class Track:
 
 
 def tracks(logs: Sequence[TimedLog], board: Board) -> list[Track]:
-    """Replay cores that run together as `mlusim.time.replay` does, and note every row."""
+    """Replay cores that run together as `mlusim.time.replay` does, and record every row."""
     clocks = clocks_of(TracedClock, logs)
     meet(list(clocks.values()), board)
     for clock in clocks.values():  # one that waits at a barrier that others have not come to
@@ -142,12 +147,12 @@ def _track(timed: TimedLog, noted: list[tuple[float, ...]]) -> Track:
     )
 
 
-# -- how intervals lie to each other -----------------------------------------------------------------
+# -- overlap of intervals ----------------------------------------------------------------------------
 
 
 @frozen(eq=False)
 class Spans:
-    """Intervals in us, and whose each is."""
+    """Intervals in us, each with its owner."""
 
     owner: Numbers
     starts: Times
@@ -155,12 +160,12 @@ class Spans:
 
 
 def joined(spans: Spans) -> Spans:
-    """Return the union of the intervals of each owner, in order."""
+    """Return the union of each owner's intervals, in order."""
     order = np.lexsort((spans.starts, spans.owner))
     owner, starts, ends = spans.owner[order], spans.starts[order], spans.ends[order]
     by_end = np.lexsort((ends, owner))
     rank = np.empty(len(ends), np.int64)
-    rank[by_end] = np.arange(len(ends))  # every end of a later owner ranks above those of an earlier one
+    rank[by_end] = np.arange(len(ends))  # ends of later owners rank above those of earlier ones
     reach = ends[by_end][np.maximum.accumulate(rank)]
     fresh = np.ones(len(starts), bool)
     fresh[1:] = (starts[1:] > reach[:-1]) | (owner[1:] != owner[:-1])
@@ -169,7 +174,7 @@ def joined(spans: Spans) -> Spans:
 
 
 def coverage(spans: Sequence[Spans], owners: int) -> tuple[Times, Times]:
-    """Return for how long at least one, and at least two, of the intervals of each owner last."""
+    """Return, for each owner, the time covered by at least one and by at least two of its intervals."""
     owner = np.concatenate([s.owner for s in spans] * 2)
     when = np.concatenate([*(s.starts for s in spans), *(s.ends for s in spans)])
     change = np.repeat(np.array([1, -1]), len(owner) // 2)
@@ -180,20 +185,20 @@ def coverage(spans: Sequence[Spans], owners: int) -> tuple[Times, Times]:
     )
 
 
-# -- pieces: the work of rows and steps, each on its pipe ------------------------------------------
+# -- pieces: the work of rows and steps on each pipe -----------------------------------------------
 
-# A row's work is placed in the order of the program from the moment at which the replay starts it, so that the pieces of
-# a row end where the replay stops it.  Where steps were not kept, a row's work is one piece a pipe.
+# The work of a row is placed in program order from its start in the replay, so the pieces of a row end at its
+# stop in the replay. If steps were not kept, the work of a row is one piece per pipe.
 
 ON_SCALAR, ON_VECTOR, ON_TENSOR, ON_IO, ON_MOVE, WAITING, ON_STORE = range(7)
-"""Where a piece is: a pipe, in the order of `mlusim.time.timing.PIPES`; the core waits; the IO-DMA's channel of stores."""
+"""The track of a piece: a pipe, in the order of `mlusim.time.timing.PIPES`; a wait of the core; or the IO-DMA's store channel."""
 
-_PIPE_OF = np.array([ON_VECTOR, ON_TENSOR, ON_SCALAR, ON_IO, ON_MOVE])  # of a row's parts VECTOR to MOVE
+_PIPE_OF = np.array([ON_VECTOR, ON_TENSOR, ON_SCALAR, ON_IO, ON_MOVE])  # for a row's parts VECTOR to MOVE
 
 
 @frozen(eq=False)
 class Pieces:
-    """Pieces as columns: the row of the log, where, start and end, and the number of the step (-1: a whole row)."""
+    """Pieces as columns: the log row, the track, start and end, and the step number (-1: a whole row)."""
 
     row: Numbers
     where: Numbers
@@ -205,20 +210,20 @@ class Pieces:
         return len(self.row)
 
     def chosen(self, which: Any) -> "Pieces":
-        """Return those that *which*, an index or a mask, chooses."""
+        """Return the pieces selected by *which*, an index or a mask."""
         columns = (self.row, self.where, self.start, self.end, self.step)
         return Pieces(*[column[which] for column in columns])
 
 
 @frozen(eq=False)
 class _Kept:
-    """The steps of a core that are kept in turn: what each takes, its row, and where its row's steps begin."""
+    """The stored steps of a core: the time and row of each, and the first step of its row."""
 
     steps: CoreSteps
     parts: Times  # of each step
-    owner_parts: Times  # of the owner of each row
+    owner_parts: Times  # of the step to which each row belongs
     row: Numbers
-    first: Numbers  # the first step of each step's row
+    first: Numbers  # the first step in the row of each step
 
     @classmethod
     def of(cls, track: Track, steps: CoreSteps | None) -> "_Kept | None":
@@ -229,7 +234,7 @@ class _Kept:
         row = np.searchsorted(steps.cuts, turns, side="right")
         begins = np.concatenate([[0], steps.cuts])
         parts = table[steps.turns]
-        # Copies of a row fill each other's waits, so that together they may take less than one by one.
+        # Copies of one row overlap each other's latency, so together they may take less than their sum.
         each, whole = np.bincount(row, parts[:, IO], len(begins)), len(steps.cuts)
         scale = np.ones(len(begins))
         np.divide(track.parts[:whole, IO], each[:whole], out=scale[:whole], where=each[:whole] > 0)
@@ -238,12 +243,12 @@ class _Kept:
 
     @property
     def whole(self) -> int:
-        """How many rows have all their steps."""
+        """The number of rows with all their steps."""
         return len(self.steps.cuts)
 
 
 def pieces(track: Track, steps: CoreSteps | None) -> Pieces:
-    """Return the pieces of a core, by row; *steps* None: it kept none."""
+    """Return the pieces of a core, by row; *steps* is None if it kept none."""
     noted = _Kept.of(track, steps)
     parts = [*_rows(track, noted), _flights(track, noted), _waits(track, noted), _queues(track, noted)]
     if noted is not None:
@@ -256,7 +261,7 @@ def pieces(track: Track, steps: CoreSteps | None) -> Pieces:
 
 
 def _made(row: Any, where: Any, start: Any, lasting: Any, step: Any) -> Pieces:
-    """Return pieces from columns or single numbers, without those that take no time."""
+    """Return pieces from columns or scalars, without pieces of zero duration."""
     row, where, start, lasting, step = np.broadcast_arrays(row, where, start, lasting, step)
     there = lasting > 0
     start = start[there]
@@ -264,7 +269,7 @@ def _made(row: Any, where: Any, start: Any, lasting: Any, step: Any) -> Pieces:
 
 
 def _owners(noted: _Kept | None, rows: Numbers) -> Numbers:
-    """Return the steps that *rows* belong to, -1 where that is not known."""
+    """Return the steps to which *rows* belong, -1 if unknown."""
     if noted is None:
         return np.full(len(rows), -1)
     owners = noted.steps.rows
@@ -272,7 +277,7 @@ def _owners(noted: _Kept | None, rows: Numbers) -> Numbers:
 
 
 def _work(track: Track, noted: _Kept) -> Pieces:
-    """Steps on the compute stream, and those that block it, in turn."""
+    """Return the work of steps on the compute stream, and blocking work, in order."""
     parts = noted.parts[:, VECTOR:FLIGHT]
     before = np.concatenate([[0.0], np.cumsum(parts)])[:-1].reshape(parts.shape)
     start = track.times[noted.row, START][:, None] + before - before[noted.first, :1]
@@ -280,7 +285,7 @@ def _work(track: Track, noted: _Kept) -> Pieces:
 
 
 def _fronts(track: Track, noted: _Kept) -> Pieces:
-    """Scalar operations of steps, in front of their row's work."""
+    """Return the scalar operations of steps, before the work of their row."""
     front = noted.parts[:, FRONT]
     before = np.concatenate([[0.0], np.cumsum(front)])[:-1]
     start = track.times[noted.row, BEGIN] + before - before[noted.first]
@@ -288,7 +293,7 @@ def _fronts(track: Track, noted: _Kept) -> Pieces:
 
 
 def _rows(track: Track, noted: _Kept | None) -> Iterator[Pieces]:
-    """Time the parts of rows beside their kept steps: the issue of their flight, wait or meeting, and work without steps."""
+    """Yield the parts of rows outside their stored steps: the issue of a flight, wait or barrier, and work without steps."""
     rows, parts = np.arange(len(track.kinds)), track.parts[:, :FLIGHT].copy()
     done = np.zeros_like(parts)
     if noted is not None:
@@ -309,7 +314,7 @@ def _rows(track: Track, noted: _Kept | None) -> Iterator[Pieces]:
 
 
 def _flights(track: Track, noted: _Kept | None) -> Pieces:
-    """Asynchronous effects on their pipes."""
+    """Return asynchronous effects on their pipes."""
     rows = np.flatnonzero((track.kinds == IO_FLIGHT) | (track.kinds == MOVE_FLIGHT))
     storing = track.column(STORES_OF)[rows] == track.column(OWN)[rows]
     off_chip = np.where(storing & (track.column(OWN)[rows] > 0), ON_STORE, ON_IO)
@@ -318,7 +323,7 @@ def _flights(track: Track, noted: _Kept | None) -> Pieces:
 
 
 def _waits(track: Track, noted: _Kept | None) -> Pieces:
-    """Waits for pipes, at barriers, and at the end."""
+    """Return waits for pipes, at barriers, and at the end."""
     kinds = track.kinds
     rows = np.flatnonzero((kinds == WAIT) | (kinds == MEET) | (kinds == END))
     first, last = track.times[rows, FIRST], track.times[rows, LAST]
@@ -327,7 +332,7 @@ def _waits(track: Track, noted: _Kept | None) -> Pieces:
 
 
 def _queues(track: Track, noted: _Kept | None) -> Pieces:
-    """Waits of blocking instructions for the compute stream; they belong to the first such step of the row."""
+    """Return waits of blocking instructions for the compute stream; they belong to the first blocking step of the row."""
     times = track.times
     ready = times[:, BEGIN] + track.parts[:, FRONT]
     rows = np.flatnonzero((times[:, HERE] >= times[:, START]) & (times[:, START] > ready))

@@ -1,4 +1,4 @@
-"""When everything happened in a launch: tasks, and on request every instruction on its pipe, and what waited for what."""
+"""The timeline of a launch: its tasks, and on request every instruction on its pipe with its dependencies."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
@@ -68,33 +68,34 @@ from mlusim.time.timing import (
     timed_group,
 )
 
-# -- the time on the board, where cores share the off-chip memory --------------------------------------
+# -- times on the board, where cores share the off-chip memory -----------------------------------------
 #
-# What a task is longer than by itself goes to its copies, evenly, and to nothing else: a vector
-# instruction takes what it takes. Cores that meet at barriers share one time, others each have their own.
+# The additional time of a task on the board is distributed evenly over its copies; a vector instruction
+# takes the same time as without contention. Cores that meet at barriers share one conversion of times,
+# other cores have one each.
 
 
 @frozen(eq=False)
 class Warp:
-    """Time by itself, ``alone``, and on the board, ``there``; ``where`` are the places whose pieces last longer."""
+    """Converts times without contention (``alone``) to times on the board (``there``); pieces on the tracks ``where`` are stretched."""
 
     alone: Times
     there: Times
     where: tuple[int, ...]
 
     def __call__(self, times: Any) -> Any:
-        """Convert *times* of a task by itself to times on the board."""
+        """Convert *times* of a task without contention to times on the board."""
         return np.interp(times, self.alone, self.there)
 
     def ends(self, parts: Pieces) -> Any:
-        """Return the times at which *parts* end on the board."""
-        # A wait lasts until what it is for is done.
+        """Return the end times of *parts* on the board."""
+        # A wait lasts until the awaited effect is done.
         longer = np.isin(parts.where, (*self.where, WAITING))
         return np.where(longer, self(parts.end), self(parts.start) + parts.end - parts.start)
 
 
 def warps(tracks: Sequence[Track], of_cores: Sequence[Pieces], spans: Sequence[TaskSpan]) -> list[Warp]:
-    """Return the time of each core of a task or union, whose pieces are those *of_cores* and which runs in *spans*."""
+    """Return the conversion for each core of a task or union that runs in *spans*; *of_cores* are the cores' pieces."""
     if any((track.kinds == MEET).any() for track in tracks):
         alone = max(track.end for track in tracks)
         begin, end = min(s.start_us for s in spans), max(s.end_us for s in spans)
@@ -106,9 +107,9 @@ def warps(tracks: Sequence[Track], of_cores: Sequence[Pieces], spans: Sequence[T
 
 
 def _warp(of_cores: Sequence[Pieces], alone: float, begin: float, end: float) -> Warp:
-    """Return the time on the board: what exceeds *alone* goes to the pieces that use the memory, as far as there are any."""
+    """Return the conversion to times on the board: the time beyond *alone* is added to pieces that use the memory, if any."""
     where = next(
-        # Copies use the memory, else scalar accesses.
+        # Copies use the memory; without copies, scalar accesses do.
         (
             places
             for places in ((ON_IO, ON_STORE), (ON_SCALAR,))
@@ -130,12 +131,12 @@ def _warp(of_cores: Sequence[Pieces], alone: float, begin: float, end: float) ->
 
 
 MOST_SPANS = 200_000
-"""Spans that `Timeline.scenes` gives at most by default."""
+"""Default limit of the spans that `Timeline.scenes` returns."""
 
 WAIT = "wait"
 STORE = "IO-DMA stores"
 PLACES = (*PIPES, WAIT, STORE)
-"""The tracks of a core: its pipes, its waits, and the channel of the IO-DMA for asynchronous stores."""
+"""The tracks of a core: its pipes, its waits, and the IO-DMA's channel for asynchronous stores."""
 _UNNAMED = (
     "scalar work",
     "vector work",
@@ -149,7 +150,7 @@ _UNNAMED = (
 
 @frozen
 class CoreSpan:
-    """A task on its core: cluster and number of the core on the board, start and end in us."""
+    """A task on its core: cluster and number of the core, start and end in us."""
 
     task: int
     cluster: int
@@ -161,12 +162,12 @@ class CoreSpan:
 
 @frozen
 class TimeSpan:
-    """Something that a core does, or waits for.
+    """An activity or a wait of a core.
 
-    ``member`` is the place of the task in its scene, ``where`` a pipe or "wait".  ``busy_us`` is the time
-    that it takes by itself; it lasts longer where the off-chip memory is shared.  ``amount`` is in ``unit``:
-    bytes, elements, cycles, products or operations; ``direction`` is that of a copy.  A span without a line is a whole row
-    of the log.
+    ``member`` is the index of the task in its scene, ``where`` a pipe or "wait". ``busy_us`` is its time
+    without contention; it lasts longer if the off-chip memory is shared. ``amount`` is in ``unit``: bytes,
+    elements, cycles, products or operations; ``direction`` is that of a copy. A span without a line is a
+    whole row of the log.
     """
 
     member: int
@@ -184,7 +185,7 @@ class TimeSpan:
 
 @frozen
 class Arrow:
-    """A wait and what ended it, both numbers of spans in their scene; ``barrier``: another core's arrival."""
+    """A wait and the span that ended it, as indices into their scene's spans; ``barrier``: the arrival of another core."""
 
     cause: int
     wait: int
@@ -193,7 +194,7 @@ class Arrow:
 
 @frozen
 class Scene:
-    """A task or union: its cores, its spans by start, its arrows; ``complete``: whether no span was left out."""
+    """A task or union: its cores, its spans ordered by start, its arrows; ``complete``: no span was omitted."""
 
     cores: tuple[CoreSpan, ...]
     spans: tuple[TimeSpan, ...]
@@ -202,7 +203,7 @@ class Scene:
 
 
 class Timeline(Sequence[TaskSpan]):
-    """The tasks' spans; `scenes` gives what is in them.  Times are from the start of the first task, in us."""
+    """The spans of the tasks; `scenes` returns their contents. Times are in us from the start of the first task."""
 
     __slots__ = ("_board", "_spans", "_tasks", "_unions")
 
@@ -233,13 +234,13 @@ class Timeline(Sequence[TaskSpan]):
 
     @property
     def named(self) -> bool:
-        """True where the launch kept its instructions, so that spans have names and lines."""
+        """True if the launch kept its instructions, so that spans have names and lines."""
         return bool(self._tasks) and all(task.steps is not None for task in self._tasks)
 
     def scenes(self, most: int = MOST_SPANS, slots: Collection[int] | None = None) -> Iterator[Scene]:
-        """Yield each task or union in the order of their start, with *most* spans in all; only those on *slots* where given.
+        """Yield the tasks or unions in order of start, with at most *most* spans in total; with *slots*, only those on these slots.
 
-        The one in which they run out has its first spans; those after it have none.
+        The scene that reaches the limit has its earliest spans only; later scenes have no spans.
         """
         for group in self._groups(slots):
             scene = _scene(group, most)
@@ -273,7 +274,7 @@ class _Member:
 
 @frozen(eq=False)
 class _Placed:
-    """A task or union on the board."""
+    """A task or union with its position on the board."""
 
     tasks: Sequence[TaskWork]
     spans: Sequence[TaskSpan]
@@ -282,7 +283,7 @@ class _Placed:
     unions: int
 
     def warps(self) -> list[Warp]:
-        """Return how the time of each core by itself becomes time on the board."""
+        """Return, for each core, the conversion from its times without contention to times on the board."""
         return warps([m.track for m in self.members], [m.pieces for m in self.members], self.spans)
 
 
@@ -311,7 +312,7 @@ def _scene(placed: _Placed, most: int) -> Scene:
 
 
 def _first(members: Sequence[_Member], most: int) -> tuple[list[_Member], bool]:
-    """Return the members with the *most* earliest of all their pieces, and whether no piece was left out."""
+    """Return the members with only the *most* earliest of all pieces, and whether no piece was omitted."""
     starts = np.concatenate([member.pieces.start for member in members])
     if len(starts) <= most:
         return list(members), True
@@ -335,7 +336,7 @@ def _spans(number: int, member: _Member, warp: Warp) -> Iterator[TimeSpan]:
         file, line = table.sites[done.at.site]
         name = table.name(done.at.number)
         amount, unit = _amount(done, where)
-        # A direction is kept as -1 and below, a number of elements above 0.
+        # A direction is stored as a negative number, a number of elements as a positive one.
         direction = DIRECTIONS[-1 - done.at.lanes].name if done.at.lanes < 0 else ""
         yield TimeSpan(number, PLACES[where], name, file, line, begin, stop, alone, amount, unit, direction)
 
@@ -352,7 +353,7 @@ def _amount(step: LoggedStep, where: int) -> tuple[int, str]:
 
 
 def _pipe_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[Arrow]:
-    """Yield the arrows from the last effect of the pipe that a wait was for."""
+    """Yield arrows from the last effect on the awaited pipe to each wait."""
     for base, member in zip(first, members, strict=True):
         parts, kinds, times = member.pieces, member.track.kinds, member.track.times
         compute = np.flatnonzero((parts.where == ON_VECTOR) | (parts.where == ON_TENSOR))
@@ -377,7 +378,7 @@ def _pipe_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[A
 
 
 def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[Arrow]:
-    """Yield the arrows from the last to arrive at a barrier to the others."""
+    """Yield arrows from the last core that arrives at a barrier to the other cores."""
     meetings: dict[int, list[tuple[float, int, int]]] = {}
     held: dict[int, list[tuple[int, int]]] = {}
     for base, member in zip(first, members, strict=True):
@@ -401,10 +402,10 @@ def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterato
 
 
 class Forecast:
-    """The prediction for *tasks* on *board*, whose places take *unions* clusters each (0: single cores).
+    """The prediction for *tasks* on *board*; each place has *unions* clusters (0: a single core).
 
-    Each part is worked out when it is first asked for, and kept, since reasons, advice and pages all ask for it.
-    Without tasks nothing was timed.
+    Each part is computed on first use and cached, because reasons, advice and pages all need it. Without
+    tasks, the launch was not timed.
     """
 
     def __init__(self, tasks: Sequence[TaskWork], board: Board, unions: int) -> None:
@@ -417,18 +418,18 @@ class Forecast:
 
     @cached_property
     def found(self) -> Prediction:
-        """The predicted time, what sets it, and the spans of the tasks."""
+        """The predicted time, the resource that bounds it, and the spans of the tasks."""
         places = self.board.places(self.unions)
         return predict(self.work, self.board, places) if self.tasks else UNTIMED
 
     @cached_property
     def start_us(self) -> float:
-        """The time of the launch beside its tasks, in us."""
+        """The time of the launch apart from its tasks, in us."""
         return launch_us(self.board)
 
     @cached_property
     def band(self) -> tuple[float, float]:
-        """The lowest and the highest time in us that constants and model leave open; NaN where nothing was timed."""
+        """The lowest and highest time in us within the uncertainty of constants and model; NaN if the launch was not timed."""
         usual = self.found.time_us
         if not self.tasks:
             return usual, usual
@@ -437,7 +438,7 @@ class Forecast:
 
     @cached_property
     def certainty(self) -> Certainty:
-        """The kinds of time that it is made of, and the parts of it that hardly a measurement shows."""
+        """The composition of the time by kind, and its poorly measured parts."""
         spans = self.found.spans
         begun = launch_us(self.board, len({span.slot for span in spans}))
         lasting = sum([span.end_us - span.start_us for span in spans])
@@ -445,22 +446,22 @@ class Forecast:
 
     @property
     def unsure(self) -> tuple[Unsure, ...]:
-        """The mechanisms that make the band wide, since hardly a measurement shows them: those with a tenth of the time or more."""
+        """The poorly measured mechanisms that widen the band: those with at least a tenth of the time."""
         return named(self.certainty.unsure)
 
     @cached_property
     def work(self) -> GroupedTasks:
-        """The tasks by what runs together."""
+        """The tasks, grouped by what runs together."""
         return GroupedTasks(self.tasks, self.board)
 
     @cached_property
     def timeline(self) -> Timeline:
-        """The tasks' spans, with what is in them on request."""
+        """The spans of the tasks, with their contents on request."""
         return Timeline(self.found.spans, self.tasks, self.board, self.unions)
 
     @cached_property
     def profile(self) -> Profile:
-        """The time of the cores by what they spend it on."""
+        """The time of the cores by activity."""
         return profile(self.work, self.timeline, self.board, self.unions) if self.tasks else NO_PROFILE
 
     def on(self, board: Board) -> "Forecast":

@@ -1,9 +1,9 @@
-"""Predicted hardware time of a launch: its tasks' own durations, on the places of the board, sharing its memory.
+"""The predicted hardware time of a launch: the durations of its tasks on the places of the board, sharing its memory.
 
-A task or union takes what `mlusim.time.replay` says, at the rates of `mlusim.time.rates`, or longer where
-the off-chip memory is shared: it is given its fair share among those that are active at that moment.
-Before the first tasks can compute, all of them wait for their first loads together.
-A place takes the next task when its own has ended.
+A task or union takes its time in `mlusim.time.replay`, at the rates of `mlusim.time.rates`, or longer if the
+off-chip memory is shared: each gets its fair share among the active ones. Before the first tasks can compute,
+all of them wait for their first loads at the same time. A place starts the next task when its current one
+ends.
 """
 
 import heapq
@@ -22,17 +22,17 @@ from mlusim.time.pace import Pace
 from mlusim.time.rates import LAUNCH, TASK_START, Bound
 from mlusim.time.replay import Alone, Stack, TimedLog, ceiling, replay
 
-MOST_ROWS = 1 << 16  # distinct rows that are timed together, which bounds the memory
-FEW_ROWS = 1 << 12  # up to which the stacks are kept for the next bound: a megabyte
+MOST_ROWS = 1 << 16  # limit of distinct rows that are timed together, to bound the memory
+FEW_ROWS = 1 << 12  # limit up to which stacks are cached for the next bound: a megabyte
 GroupKey = tuple[tuple[CoreLog, bool, int], ...]
-# What a core's pace depends on: whether it is a memory core; cores that share its SRAM, and that run beside it; cores of the launch whose
-# atomics meet; sixteenths of what memory cores read that are in the cache.
+# The inputs of a core's pace: whether it is a memory core; the cores that share its SRAM; the cores that run
+# beside it; the cores with contending atomics; and in sixteenths the cached fraction of memory cores' reads.
 Role = tuple[bool, int, int, int, int]
 Stacks = list[tuple[Role, Stack]]  # the logs of the cores of a role, each once
 
 
 def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
-    """Return the tasks that run together, in the order in which they begin; of a Block launch each by itself."""
+    """Return the groups of tasks that run together, in the order in which they begin; in a Block launch each task is a group."""
     groups: dict[int, list[TaskWork]] = {}
     for task in sorted(tasks, key=attrgetter("task", "memory_core")):
         groups.setdefault(task.union, []).append(task)
@@ -40,13 +40,13 @@ def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
 
 
 def key_of(group: Sequence[TaskWork]) -> GroupKey:
-    """Return the facts on which the time of *group* by itself depends."""
+    """Return the facts that determine the time of *group* without contention."""
     return tuple([(task.log, task.memory_core, task.cluster) for task in group])
 
 
 @frozen
 class Beside:
-    """The others of a launch beside a core: ``tasks`` on the cluster of a Block task, ``rivals`` and ``cached`` as `Role` has them."""
+    """The rest of the launch beside a core: ``tasks`` on the cluster of a Block task; ``rivals`` and ``cached`` as in `Role`."""
 
     tasks: int
     rivals: int
@@ -54,7 +54,7 @@ class Beside:
 
 
 def roles_of(group: Sequence[TaskWork], beside: Beside) -> list[Role]:
-    """Return the facts on which the pace of each core of *group* depends; those of a cluster share its SRAM and its port."""
+    """Return the inputs of the pace of each core in *group*; cores of one cluster share its SRAM and its port."""
     users: dict[int, int] = {}
     cores: dict[int, int] = {}
     for task in group:
@@ -75,22 +75,22 @@ def roles_of(group: Sequence[TaskWork], beside: Beside) -> list[Role]:
 
 
 def neighbours(tasks: Sequence[TaskWork], board: Board) -> Beside:
-    """Return what runs beside a core of a launch: tasks of a Block launch fill one cluster after the other."""
+    """Return what runs beside a core of a launch; the tasks of a Block launch fill one cluster after the other."""
     together = max(1, min(len(tasks), board.arch.cores_per_cluster))
     return Beside(together, rivals_of(tasks, board), _cached(tasks, board))
 
 
 def rivals_of(tasks: Sequence[TaskWork], board: Board) -> int:
-    """Return how many cores at once do atomics that cover half of their tensor or more, at least one."""
+    """Return how many cores simultaneously do atomics that cover at least half of their tensor; at least one."""
     crowded = SUMS + quantities.CROWDED
-    # Tasks that do the same share a log, and most launches have few.
+    # Tasks with equal work share a log, so most launches have few logs.
     meeting = {id(task.log): bool(task.log.total[crowded]) for task in tasks}
     rivals = sum(meeting[id(task.log)] for task in tasks) if any(meeting.values()) else 1
     return max(1, min(board.cores, rivals))
 
 
 def _cached(tasks: Sequence[TaskWork], board: Board) -> int:
-    """Return how many sixteenths of what memory cores read are in the cache when they do."""
+    """Return the fraction, in sixteenths, of memory cores' reads that hit the cache."""
     groups = [[task] for task in tasks if task.memory_core and task.reads]
     read = sum([nbytes for (task,) in groups for _, _, nbytes in task.reads])
     return round(16 * sum(found_in_cache(groups, board.l2)) / read) if read else 0
@@ -130,10 +130,10 @@ class Paces(dict[Role, Pace]):
 
 
 class GroupedTasks:
-    """The tasks of a launch by the groups that run together, and what of their time is the same at every bound.
+    """The tasks of a launch, grouped by what runs together, with everything that does not depend on the bound.
 
-    ``groups`` are in the order in which they begin, ``keys`` says which are alike, and ``kinds`` has one of each.
-    *beside* says what runs beside a core, where *tasks* are not all of the launch.
+    ``groups`` are in order of start; equal ``keys`` mark equal groups, and ``kinds`` has one group of each
+    key. *beside* says what runs beside a core, if *tasks* are only a part of the launch.
     """
 
     def __init__(self, tasks: Sequence[TaskWork], board: Board, beside: Beside | None = None) -> None:
@@ -156,14 +156,14 @@ class GroupedTasks:
 
     @property
     def hits(self) -> list[float]:
-        """The bytes that each group finds in the cache."""
+        """The bytes of each group that hit the cache."""
         capacity = self._board.l2
         if capacity not in self._hits:
             self._hits[capacity] = found_in_cache(self.groups, capacity)
         return self._hits[capacity]
 
     def timed(self, paces: Paces) -> Iterator[list[list[TimedLog]]]:
-        """Yield the logs of each kind at *paces*, as many kinds at once as have `MOST_ROWS` rows."""
+        """Yield the logs of each kind at *paces*, in batches of at most `MOST_ROWS` rows."""
         waiting: list[GroupKey] = []
         rows = 0
         for key in self.kinds:
@@ -180,7 +180,7 @@ class GroupedTasks:
         yield self._together(waiting, stacks, paces)
 
     def _stacked(self, keys: Sequence[GroupKey]) -> Stacks:
-        """Return the logs of the kinds *keys*, by the roles of their cores."""
+        """Return the logs of the kinds *keys*, by the role of their cores."""
         members: dict[Role, dict[CoreLog, None]] = {}
         for key in keys:
             for (log, _, _), role in zip(key, self.roles[key], strict=True):
@@ -195,21 +195,21 @@ class GroupedTasks:
 
 
 def timed_group(group: Sequence[TaskWork], board: Board, beside: Beside) -> list[TimedLog]:
-    """Return the logs of *group*, of a launch that has *beside* its cores what that says, at their paces."""
+    """Return the logs of *group*, in a launch with *beside*, at the paces of their cores."""
     ((logs,),) = GroupedTasks(group, board, beside).timed(Paces(board))
     return logs
 
 
-# -- the last-level cache: what a launch reads again comes from the off-chip memory once, while it fits
+# -- the last-level cache: tensors that a launch reads again come from off-chip memory once, if they fit ---
 #
-# The model is coarse (inferred): of the tensors of which more bytes are read than they have, the smallest
-# are held as far as they fit together; the first tasks to read one fetch it, all others find it. Loads by
-# scalar code, a line each, find their lines where all tensors of the launch fit. Stores are never held
-# back.
+# The model is coarse (inferred): of the tensors of which more bytes are read than their size, the smallest
+# are held in the cache as long as they fit together; the first tasks that read one fetch it, and all others
+# hit the cache. Scalar loads fetch one line each, and hit the cache if all tensors of the launch fit. Stores
+# are never delayed.
 
 
 def found_in_cache(groups: "Sequence[Sequence[TaskWork]]", capacity: int) -> list[float]:
-    """Return the bytes that each of *groups*, in the order of their start, finds in a cache of *capacity* bytes."""
+    """Return the bytes that each of *groups*, in order of start, finds in a cache of *capacity* bytes."""
     tensors, read = _tensors(task for group in groups for task in group)
     left = _held(tensors, read, capacity)
     scalar = _scalar_share(groups, sum(tensors.values()), capacity)
@@ -229,7 +229,7 @@ def found_in_cache(groups: "Sequence[Sequence[TaskWork]]", capacity: int) -> lis
 
 
 def _tensors(tasks: "Iterable[TaskWork]") -> tuple[dict[int, int], dict[int, int]]:
-    """Return, by address, the bytes of each tensor and those that all *tasks* read of it."""
+    """Return, by address, the size of each tensor and the bytes that all *tasks* read from it."""
     sizes: dict[int, int] = {}
     read: dict[int, int] = {}
     for task in tasks:
@@ -240,11 +240,11 @@ def _tensors(tasks: "Iterable[TaskWork]") -> tuple[dict[int, int], dict[int, int
 
 
 def _held(sizes: dict[int, int], read: dict[int, int], capacity: int) -> dict[int, int]:
-    """Return the tensors that are read again and held, by address, with the bytes that have to be fetched once."""
+    """Return the tensors that are read repeatedly and held in the cache, by address, with the bytes that must be fetched once."""
     again = sorted((size, address) for address, size in sizes.items() if read[address] > size)
     held: dict[int, int] = {}
     for size, address in again:
-        if size > capacity:  # the smallest come first, so that none of the others fits either
+        if size > capacity:  # tensors are sorted by size, so no later one fits
             break
         capacity -= size
         held[address] = size
@@ -252,7 +252,7 @@ def _held(sizes: dict[int, int], read: dict[int, int], capacity: int) -> dict[in
 
 
 def _scalar_share(groups: "Sequence[Sequence[TaskWork]]", whole: int, capacity: int) -> float:
-    """Return the share of scalar loads that hit the cache: all but one fetch of every tensor, where all tensors fit."""
+    """Return the fraction of scalar loads that hit the cache: all but one fetch of every tensor, if all tensors fit."""
     if not capacity or whole > capacity:
         return 0.0
     nbytes = sum([_scalar_bytes(task) for group in groups for task in group])
@@ -267,13 +267,13 @@ PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
 
 
 def launch_us(board: Board, tasks: int = 1) -> float:
-    """Return the cost of a launch on *board* beside its tasks, in us, until as many *tasks* have begun."""
+    """Return the time of a launch on *board* apart from its tasks, in us, until *tasks* tasks have begun."""
     return LAUNCH.at(Bound.USUAL, board) + (tasks - 1) * TASK_START.at(Bound.USUAL, board) / 1000
 
 
 @frozen
 class TaskSpan:
-    """When a task runs: its core (or union slot), start and end in us, and each pipe's busy time in us."""
+    """The span of a task: its core (or union slot), start and end in us, and each pipe's busy time in us."""
 
     task: int
     memory_core: bool
@@ -285,7 +285,7 @@ class TaskSpan:
 
 @frozen
 class Prediction:
-    """The predicted time of a launch in us, the name of what sets it, and the tasks' spans."""
+    """The predicted time of a launch in us, the resource that bounds it, and the spans of the tasks."""
 
     time_us: float
     bound: str
@@ -298,7 +298,10 @@ UNTIMED = Prediction(float("nan"), "not timed", (), {})
 
 @frozen
 class Need:
-    """The needs of a task or union: us by itself, off-chip bytes; of these ``first`` before it can compute, in ``first_us``."""
+    """The needs of a group: its time without contention in us, and its off-chip bytes.
+
+    ``first`` are the bytes that it must load before it can compute, ``first_us`` their time.
+    """
 
     alone_us: float
     nbytes: float
@@ -308,7 +311,7 @@ class Need:
 
 @define
 class Slot:
-    """The place and time of a group of cores: ``share`` us if its share of the memory sets the time."""
+    """The place and time of a group of cores; ``share`` is its time in us if its share of the memory bounds it."""
 
     place: int
     start: float
@@ -316,9 +319,9 @@ class Slot:
 
 
 def predict(work: GroupedTasks, board: Board, slots: int, bound: Bound = Bound.USUAL) -> Prediction:
-    """Return the time of a launch whose *work*, tasks or unions of tasks, runs on *slots* places of *board*.
+    """Return the predicted time of a launch with *work* (tasks or unions) on *slots* places of *board*.
 
-    *bound* takes every constant at an end of its band.
+    *bound* selects an end of the band of every constant.
     """
     alone, needs, ran = _ran(work, board, slots, bound)
     spans = tuple(_spans(work.groups, [alone[key] for key in work.keys], ran))
@@ -333,11 +336,12 @@ def predict(work: GroupedTasks, board: Board, slots: int, bound: Bound = Bound.U
 
 
 def band(work: GroupedTasks, board: Board, slots: int, usual: float, off: float) -> tuple[float, float]:
-    """Return the times in us between which a launch that is predicted to take *usual* may end on *board*.
+    """Return the lowest and highest time in us of a launch on *board* whose predicted time is *usual*.
 
-    Two things leave it open: the constants, of which not all are wrong in one direction at once, so half of what all of them together make of
-    it counts, in logarithms; and the model as a whole, by the factor *off* (`time.confidence`). Published kernels are off by that factor with their
-    constants, so that the larger of the two counts.
+    There are two sources of uncertainty. The constants are not all wrong in one direction at once, so half of
+    their joint effect counts, in logarithms. The model as a whole may be off by the factor *off*
+    (`time.confidence`), which was measured together with the constants, so the larger of the two effects
+    counts.
     """
     low, high = times(work, board, slots, (Bound.LOW, Bound.HIGH))
     shorter, longer = (max(off, math.sqrt(max(1.0, ratio))) for ratio in (usual / low, high / usual))
@@ -345,14 +349,14 @@ def band(work: GroupedTasks, board: Board, slots: int, usual: float, off: float)
 
 
 def times(work: GroupedTasks, board: Board, slots: int, bounds: Iterable[Bound]) -> list[float]:
-    """Predict the time at each of *bounds*, in us."""
+    """Return the predicted time at each of *bounds*, in us."""
     return [LAUNCH.at(b, board) + max(slot.end for slot in _ran(work, board, slots, b)[2]) for b in bounds]
 
 
 def _ran(
     work: GroupedTasks, board: Board, slots: int, bound: Bound
 ) -> tuple[dict[GroupKey, Alone], list[tuple[float, float]], list[Slot]]:
-    """Return each kind of group by itself, what each group needs, and where and when it runs."""
+    """Return each kind of group without contention, the needs of each group, and its place and time."""
     paces, most, apart = Paces(board, bound), ceiling(board, bound), TASK_START.at(bound, board) / 1000
     each_alone = [replay(logs, board, bound) for together in work.timed(paces) for logs in together]
     alone = dict(zip(work.kinds, each_alone, strict=True))
@@ -381,18 +385,18 @@ def _spans(
 
 
 def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
-    """Return the memory where the last group waits for its share; else the pipe that is busiest in it."""
-    if slot.end - slot.start > 1.001 * alone_us:  # sums of floats differ by less
+    """Return "IO-DMA" if the last group waits for its share of the memory; else its busiest pipe."""
+    if slot.end - slot.start > 1.001 * alone_us:  # smaller differences are rounding errors
         return "IO-DMA"
     busiest = list(map(max, zip(*[core.busy for core in last.cores], strict=True)))
     return PIPES[busiest.index(max(busiest))]
 
 
-# -- what the first loads wait for ------------------------------------------------------------------
+# -- the wait for the first loads -------------------------------------------------------------------
 
 
 def _need(group: Sequence[TaskWork], alone: Alone, hit: float, paces: Sequence[Pace]) -> Need:
-    """Work out the needs of *group* on the board, at the *paces* of its cores; it finds *hit* bytes in the cache."""
+    """Return the needs of *group* at the *paces* of its cores; *hit* of its bytes are in the cache."""
     nbytes = max(0.0, alone.moved - hit)
     first = min(nbytes, float(UNIT * sum([task.head[0] for task in group])))
     lasting = max(
@@ -407,10 +411,10 @@ def _need(group: Sequence[TaskWork], alone: Alone, hit: float, paces: Sequence[P
 def delayed(
     needs: Sequence[Need], slots: int, ceiling: float, apart: float = 0.0
 ) -> list[tuple[float, float]]:
-    """Return us and bytes of each group, where those that begin together wait for their first loads together.
+    """Return time (us) and bytes of each group, after the groups that begin together have waited for their first loads.
 
-    All of the first wave ask at once, so nothing of one hides the loads of another; *ceiling* is what the
-    memory gives them, in bytes a us, *apart* how long each begins after the one before.  Later groups begin when
+    All groups of the first wave load at the same time, so no computation overlaps these loads; *ceiling* is
+    the memory's rate in bytes per us, *apart* the delay between consecutive starts. Later groups begin while
     others compute.
     """
     together = sorted(range(min(slots, len(needs))), key=lambda g: needs[g].first)
@@ -424,17 +428,17 @@ def delayed(
     return times
 
 
-# -- places, and the memory that all share ---------------------------------------------------------
+# -- places, and the shared memory -----------------------------------------------------------------
 
 
 class _Sharing:
     """The fair shares of the off-chip memory.
 
-    While a group's bytes are served, each other active group can be served as many and no more, so
-    with the ceiling W and the bytes B, group g takes at least sum over h of min(B_h, B_g) / W.
-    Groups that wait for a place count as active, up to the number of places; where each begins *apart* us after
-    the one before, up to as many as can begin while the longest of them runs.  What the first wave shares is
-    counted from the moment at which the first begins.
+    While the bytes of a group are transferred, every other active group can transfer as many bytes, but not
+    more. So with the ceiling W and the bytes B, group g takes at least the sum over h of min(B_h, B_g) / W.
+    Groups that wait for a place count as active, up to the number of places; if each begins *apart* us after
+    the previous one, up to as many as can begin while the longest of them runs. The shares of the first wave
+    count from the start of its first group.
     """
 
     def __init__(
@@ -451,7 +455,7 @@ class _Sharing:
         self._slots = min(slots, 1 + int(within / apart)) if apart else slots
 
     def durations(self, active: Sequence[int]) -> dict[int, float]:
-        """Return how long each of *active* takes where all of them run together from beginning to end."""
+        """Return the duration of each of *active* if all of them run together from start to end."""
         ordered = sorted(active, key=lambda g: self._needs[g][1])
         durations, below = {}, 0.0
         for nth, g in enumerate(ordered):
@@ -466,19 +470,19 @@ class _Sharing:
 def schedule(
     needs: Sequence[tuple[float, float]], slots: int, ceiling: float, apart: float = 0.0
 ) -> list[Slot]:
-    """Run groups that need (us alone, off-chip bytes), first come, first served, on *slots* places.
+    """Schedule groups with needs (us without contention, off-chip bytes) on *slots* places, first come, first served.
 
-    Each begins *apart* us after the one before it at the earliest.
+    Each group begins at least *apart* us after the previous one.
 
-    Shares grow as groups end; they are settled again at each end once two rounds of groups are left.
-    Since shares depend on bytes alone and a longer group only stays longer, nothing that is added to a
-    group ends any group earlier.
+    Shares grow as groups end; when only two rounds of groups are left, they are recomputed at each end.
+    Shares depend on bytes only, and a longer group only stays longer, so adding work to a group never makes
+    any group end earlier.
     """
     sharing = _Sharing(needs, slots, ceiling, apart)
     ran = _run(needs, slots, sharing, apart)
     last = max([slot.end for slot in ran], default=0.0)
     least = sum([nbytes for _, nbytes in needs]) / ceiling
-    if last < least:  # shares of groups of unlike bytes can add up to more than there is
+    if last < least:  # rounding: unequal groups' shares can exceed the total
         for slot in ran:
             slot.start, slot.end = slot.start * least / last, slot.end * least / last
     return ran
@@ -488,7 +492,7 @@ def _run(needs: Sequence[tuple[float, float]], slots: int, sharing: _Sharing, ap
     lasting = sharing.durations(range(len(needs)))
     active = set(range(len(needs)))
     ran: list[Slot] = []
-    running: list[tuple[float, int, int]] = []  # end, whose turn among equals, group
+    running: list[tuple[float, int, int]] = []  # end, order among equals, group
     free = [(0.0, place, place) for place in range(slots)]
     turn = slots
     while active:
@@ -503,7 +507,7 @@ def _run(needs: Sequence[tuple[float, float]], slots: int, sharing: _Sharing, ap
         ran[group].end = now
         active.discard(group)
         heapq.heappush(free, (now, nth, ran[group].place))
-        # Earlier an end changes a share little, and to work all of them out takes the square of their number.
+        # Earlier ends change the shares little, and recomputing all of them takes quadratic time.
         if len(active) <= 2 * slots:
             fresh = sharing.durations(tuple(active))
             running = [

@@ -1,8 +1,8 @@
-"""The quantities of work that a core adds up while it runs (`Mlu.work`), and how copies add to them.
+"""The quantities of work that a core accumulates (`Mlu.work`), and the charges of copies.
 
-The first five places are what a task did in all, by pipe; the others describe what it waited for, in
-order, and are what the timing model reads.  An asynchronous effect adds to the first five only: what
-it keeps busy, and when, is noted in the core's log.
+The first five quantities are the total work of a task by pipe; the others describe its waits, in order, for
+the timing model. An asynchronous effect adds to the first five only; its time on its pipe is recorded in the
+core's log.
 """
 
 import functools
@@ -21,7 +21,7 @@ from mlusim.time.rates import CORE_IO, ELEMENT, TENSOR_START, VECTOR_LINE
 if TYPE_CHECKING:
     from mlusim.memory.footprint import Access
 
-# What the vector unit takes in a cycle; a shorter operand costs as much.
+# The vector unit processes a line per cycle; a shorter operand costs the same.
 VECTOR_BYTES = int(VECTOR_LINE.value)
 _ELEMENT = int(ELEMENT.value)
 _LINE_CYCLES = UNIT // int(CORE_IO.value)
@@ -35,17 +35,17 @@ SEVERAL: Mapping[str, int] = {
     "FUSION": FUSIONS,
     "POOLING": POOLINGS,
 }
-"""Where the lines of an instruction of several passes are counted beside, by the name of its `Passes`."""
+"""The additional counter for lines of an instruction of several passes, by name of its `Passes`."""
 
 _FAR = (GDRAM, LDRAM)
-READS = tuple(d.src in _FAR for d in DIRECTIONS)  # by the direction's number: whether it reads off the chip
+READS = tuple(d.src in _FAR for d in DIRECTIONS)  # by number of the direction: whether the source is off chip
 WRITES = tuple(d.dst in _FAR for d in DIRECTIONS)
 IN_SRAM = tuple((d.src is SRAM) + (d.dst is SRAM) for d in DIRECTIONS)
 _IO, _MOVE = Pipe.IO, Pipe.MOVE
 
 
 def macs(arch: Arch) -> Mapping[DType, int]:
-    """Return the products per cycle and core by element type; a type without a published rate has that of its width."""
+    """Return the products per cycle and core by element type; a type without a published rate has the rate of its width."""
     rates = arch.tensor_macs
     by_width = {
         1: rates["int8"],
@@ -56,16 +56,16 @@ def macs(arch: Arch) -> Mapping[DType, int]:
 
 
 def scattered(elements: int, transactions: int, *, stores: bool) -> CopyLoad:
-    """Return the load of *elements* off-chip elements at places of their own: each takes its cycles, its lines among them.
+    """Return the load of *elements* off-chip elements at separate addresses: each takes its cycles, including its lines.
 
-    What a line takes at the memory's pace is taken off in cycles as if the core ran at 1 GHz.
+    The time of a line at the memory's pace is subtracted in cycles, as if the core ran at 1 GHz.
     """
     stalls = max(0, elements * _ELEMENT - transactions * _LINE_CYCLES)
     return CopyLoad(transactions, stalls, transactions * stores)
 
 
 def _source() -> str:
-    """Return the functions of Python that charge copies, from their table."""
+    """Return the source of the Python functions that charge copies, generated from their table."""
     sides = {"reads": "READS[number]", "writes": "WRITES[number]", "shared": "IN_SRAM[number]"}
     held = {name: f"load.{name}" for name in CopyLoad._fields}
     lines = ["def charge_line(work, pipe, number, to, frm, size):", *_by_pipe(copy_costs.LINE_COPY, sides)]
@@ -81,7 +81,7 @@ def _source() -> str:
 
 
 def _by_pipe(table: Mapping[str, tuple[Charge, ...]], names: Mapping[str, str]) -> Iterator[str]:
-    # NRAM to NRAM on MLU2xx is work of the compute stream.
+    # On MLU2xx, NRAM to NRAM belongs to the compute stream.
     tests = {"if pipe is IO:": OFF_CHIP, "elif pipe is MOVE:": ON_CHIP, "else:": copy_costs.VECTOR}
     for test, place in tests.items():
         yield f"    {test}"
@@ -104,13 +104,13 @@ _made = copy_costs.made(
     },
 )
 charge_line: Callable[[list[int], Pipe, int, int, int, int], None] = _made["charge_line"]
-"""Account for a blocking copy without strides in a direction by its number, to a byte, from a byte, of so many bytes."""
+"""Charge a blocking copy without strides: (counters, pipe, number of the direction, first byte of dst, of src, bytes)."""
 charge: Callable[[list[int], Pipe, CopyLoad, int], None] = _made["charge"]
-"""Account for a blocking copy or fill of its load, and its bytes, on a pipe."""
+"""Charge a blocking copy or fill: (counters, pipe, load, bytes)."""
 transactions_of: Callable[[Any, Any], Any] = _made["transactions_of"]
-"""Return off-chip transactions of a segment, or of an array of them, from its begin and its bytes."""
+"""Return the off-chip transactions of a segment, or of an array of segments, from first byte and size."""
 crowded: Callable[[int, int], int] = _made["crowded"]
-"""Return the lines at which other cores wait that do atomics too, from the bytes of an atomic and of its tensor."""
+"""Return the lines of an atomic for which cores contend, from its bytes and those of its tensor."""
 _written: Callable[[int, int], int] = _made["written"]
 _worst_place: Callable[[int, int], int] = _made["worst_place"]
 _chip_lines: Callable[[int], int] = _made["chip_lines"]
@@ -119,7 +119,7 @@ _on_chip: Callable[[int, int, int], CopyLoad] = _made["on_chip"]
 
 
 def charge_flight(work: list[int], pipe: Pipe, nbytes: int) -> None:
-    """Account for an asynchronous effect of *nbytes* bytes: its time is in the core's log."""
+    """Charge an asynchronous effect of *nbytes* bytes; its time is in the core's log."""
     work[IO if pipe is _IO else MOVE] += nbytes
 
 
@@ -145,18 +145,18 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
 
 
 def _lines(side: "Access") -> int:
-    """Return the lines of one side of a piece of work on the chip."""
+    """Return the number of lines of one side of an on-chip copy."""
     return side.nbytes // side.size * _chip_lines(side.size)
 
 
 def _parts(side: "Access") -> int:
-    """Return how many of several pieces on one side fill their last line in part."""
+    """Return how many pieces on one side fill their last line partially, if there are several pieces."""
     segments = side.nbytes // side.size
     return segments * (segments > 1 and side.size % copy_costs.LINE > 0)
 
 
 def _pieces(side: "Access") -> int:
-    """Return how many pieces lie apart from each other on one side of a copy; 0 where all of it is contiguous."""
+    """Return the number of separate pieces on one side of a copy; 0 if it is contiguous."""
     span = side.size
     for stride, count in reversed(side.steps):
         if stride != span and count > 1:
@@ -177,9 +177,10 @@ def rows_load(
     size: int,
     rows: int,
 ) -> CopyLoad:
-    """Return the `load_of` a 2-D copy, for shapes that kernels repeat.
+    """Return the `load_of` a 2-D copy, computed without footprints, for shapes that kernels repeat.
 
-    *to* and *frm* are the first bytes' places in their transactions; the strides of a single segment do not matter.
+    *to* and *frm* are the offsets of the first bytes in their transactions; strides of a single segment have
+    no effect.
     """
     if rows == 1:
         to_stride = from_stride = 0

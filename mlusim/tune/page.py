@@ -1,4 +1,4 @@
-"""A tuning run as one self-contained HTML page: the best candidates, a chart, what changed, and which candidates are out and why."""
+"""A tuning run as one self-contained HTML page: the best candidates, a chart, the differences, and the rejected candidates with reasons."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,9 +29,9 @@ class TunePart:
 
 
 def page_text(documents: Sequence[Mapping[str, Any]], command: str) -> str:
-    """Return the page of *documents*, one for each board; *command* made them.
+    """Return the page for *documents*, one for each board; *command* is the command that produced them.
 
-    Raises `UsageError` where the extra mlusim[report] is not installed.
+    Raises `UsageError` if the extra mlusim[report] is not installed.
     """
     return rendered(
         "tune.html.j2",
@@ -43,7 +43,7 @@ def page_text(documents: Sequence[Mapping[str, Any]], command: str) -> str:
 
 
 def _head(documents: Sequence[Mapping[str, Any]]) -> PageHead:
-    """Return the top of the page: the best candidate of each board, and the figures of the first."""
+    """Return the head of the page: the best candidate of each board, and figures for the first board."""
     first = documents[0]
     program = Path(first["program"]).name
     title = f"Tuning {first['kernel']} of {program}" if first["kernel"] else f"Tuning {program}"
@@ -70,8 +70,9 @@ def _cards(document: Mapping[str, Any]) -> list[Card]:
 
 
 def _alike(able: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return *able* with those in one that take the same time for the same reason, which the names of the first say."""
-    # Equal to the last digit: what the band of the model makes alike stays apart, since its settings are what one looks for.
+    """Return *able* with candidates of equal time and bound merged into the first of them, which lists the names of the others."""
+    # Only exactly equal times are merged: candidates that are equal within the model's band stay separate,
+    # because users look for their settings.
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for candidate in able:
         key = (candidate["rank"], candidate["time_us"], tuple(candidate["time_band"]), candidate["bound"])

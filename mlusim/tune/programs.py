@@ -1,6 +1,6 @@
-"""Native programs with other macros, words and variables of the environment: each candidate is a run of the whole program.
+"""Tuning of native programs with other macros, words and environment variables: each candidate is a run of the whole program.
 
-A candidate is right where the program ends with exit code 0: it compares its results itself.
+A candidate is right if the program exits with code 0, because the program checks its results itself.
 """
 
 import contextlib
@@ -29,9 +29,9 @@ from mlusim.tune.space import MACRO, Settings, TriedTask, TuneJob, filled, varia
 
 @frozen
 class ProgramTask(TriedTask):
-    """The part that all candidates of a program share."""
+    """The data shared by all candidates of a program."""
 
-    main: bool = True  # of sources of BANG C, and not a program
+    main: bool = True  # for BANG C sources; false for a compiled program
     threads: int | None = None
 
     def program(self, settings: Settings, board: str) -> HostProgram | CommandProgram:
@@ -45,7 +45,7 @@ class ProgramTask(TriedTask):
         return CommandProgram(asked.file, asked.words, (), (board,), options)
 
     def tried(self, job: TuneJob) -> dict[str, Any]:
-        """Return the document of one candidate, here and now: whether the program ends well, its time and what sets it."""
+        """Run one candidate in this process and return its document: whether the program succeeds, its time and bound."""
         outcome, profile, printed = job.empty(), Profiled(lines=False), io.StringIO()
         streams = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
         try:
@@ -54,7 +54,7 @@ class ProgramTask(TriedTask):
         except (Fault, UsageError) as error:
             outcome |= out(error)
         except SystemExit as leaving:
-            # The first error of the driver, or else the last line.
+            # The first error of the driver, or else the last line of output.
             lines = [line.strip() for line in printed.getvalue().splitlines() if line.strip()]
             first = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), None)
             why = f"it ends with exit code {leaving.code}" + (f": {first or lines[-1]}" if lines else "")
@@ -72,7 +72,7 @@ def program_task(
     limit: Limit,
     board: str,
 ) -> ProgramTask:
-    """Return the task of trying *wanted* of *program*, each launch under *limit*."""
+    """Return the task for trying *wanted* of *program*, with *limit* for each launch."""
     if isinstance(program, HostProgram):
         macros = {setting.name: setting.value for setting in wanted[0] if setting.role == MACRO}
         digests = with_macros(program, macros).recorded()[0]["digests"]
@@ -88,7 +88,7 @@ def program_task(
 
 
 def _timed(launches: Sequence[Launch]) -> dict[str, Any]:
-    """Return the facts of *launches* together; what bounds them is that of the longest."""
+    """Return the combined facts of *launches*; the bound is that of the longest launch."""
     longest = max(launches, key=lambda launch: launch.time_us)
     io_share, compute = shares(launches)
     memory: dict[str, dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""Candidates in order: best first, of equal rank where the bands of the model overlap; candidates that are out come last."""
+"""Ranks candidates: best first, with equal rank if the model's bands overlap; rejected candidates come last."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from mlusim.errors import Fault, LimitReached, said
 from mlusim.machine.launch import Launch
 from mlusim.time.timing import PIPES
 
-# -- the verdicts on a candidate: it fits and is right, or the kind of reason for which it is out ------
+# -- verdicts on a candidate: it fits and is right, or the kind of reason for its rejection ------------
 
 OK, FAULT, LIMIT, OVERLAP, WRONG, UNTRANSLATED, REFUSED, DIED = (
     "ok", "fault", "limit", "overlap", "wrong", "untranslated", "refused", "died",
@@ -17,28 +17,28 @@ OK, FAULT, LIMIT, OVERLAP, WRONG, UNTRANSLATED, REFUSED, DIED = (
 
 TIME, IO, COMPUTE = "time", "io", "compute"
 OBJECTIVES: Mapping[str, str] = {TIME: "time_us", IO: "io_efficiency", COMPUTE: "compute_efficiency"}
-"""What each objective ranks by: the least time, or the largest efficiency."""
+"""The figure by which each objective ranks: the least time, or the largest efficiency."""
 PRUNED = "pruned"
-NAMED = 4  # at most so many candidates are named of those that are out for one reason
+NAMED = 4  # limit of candidates named per reason for rejection
 EQUAL = "Of equal rank: the bands of the model meet, so that it does not tell which is faster."
 BESIDE = "Differences from the best are means of the cores that work; pipes work side by side, so that they do not add up."
 
 
 def able(candidate: Mapping[str, Any]) -> bool:
-    """Return whether a candidate fits, nothing shows that it is wrong, and no search has dropped it."""
+    """Return whether a candidate fits, is not known to be wrong, and was not dropped by a search."""
     return bool(candidate["fits"]) and candidate["right"] is not False and candidate["verdict"] != PRUNED
 
 
 def out(error: Exception) -> dict[str, Any]:
-    """Return what the document says of a candidate that has ended in *error*."""
+    """Return the part of the document for a candidate that ended with *error*."""
     word = LIMIT if isinstance(error, LimitReached) else FAULT if isinstance(error, Fault) else REFUSED
     return {"verdict": word, "fits": False, "why": said(error)}
 
 
 def ranked(candidates: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str, Any]]:
-    """Return *candidates* with ``rank`` and, in ``why``, the differences from the best; those that are out come last and have no rank.
+    """Return *candidates* with ``rank`` and, in ``why``, the differences from the best; rejected candidates come last, without rank.
 
-    Candidates whose bands overlap that of the first of their group share its rank.
+    Candidates whose band overlaps that of the first of a group share its rank.
     """
     name = OBJECTIVES[objective]
     good = sorted(
@@ -46,7 +46,8 @@ def ranked(candidates: Sequence[Mapping[str, Any]], objective: str) -> list[dict
         key=lambda candidate: candidate[name] if objective == TIME else -candidate[name],
     )
     rows: list[dict[str, Any]] = []
-    # Compared with the first of the group, not with the neighbour: bands that meet in a chain would make all candidates equal.
+    # Compared with the first of the group, not with the neighbour: a chain of overlapping bands would make
+    # all candidates equal.
     leader: tuple[float, float] | None = None
     rank = 1
     for number, candidate in enumerate(good, 1):
@@ -59,9 +60,9 @@ def ranked(candidates: Sequence[Mapping[str, Any]], objective: str) -> list[dict
 
 
 def together(cases: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
-    """Return one candidate for each board and settings of *cases*, by name: times are added up, efficiencies weighted by them.
+    """Return one candidate for each board and settings over all *cases* (by name): times are summed, efficiencies weighted by time.
 
-    What is out with one case is out, and says with which.
+    A candidate rejected in one case is rejected, and names that case.
     """
     rows: dict[tuple[object, ...], list[tuple[str, Mapping[str, Any]]]] = {}
     for case, candidates in cases:
@@ -99,22 +100,22 @@ def _joined(by_case: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
 
 
 def _band(candidate: Mapping[str, Any], name: str) -> tuple[float, float]:
-    """Return the band of the figure that candidates are ranked by, which follows from the band of the time."""
+    """Return the band of the figure for ranking, derived from the band of the time."""
     low, high = candidate["time_band"]
     if name == OBJECTIVES[TIME]:
         return low, high
-    # An efficiency is work over time: its low end belongs to the longest time.
+    # An efficiency is work divided by time, so its low end belongs to the longest time.
     value, time = candidate[name], candidate["time_us"]
     return value * time / high, value * time / low
 
 
 def settings_told(candidate: Mapping[str, Any]) -> str:
-    """Return the settings of a candidate's document, in a line."""
+    """Return the settings in a candidate's document, on one line."""
     return " ".join(f"{name}={value}" for name, value in candidate["parameters"].items())
 
 
 def _one_grid(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the sentence for the only grid that was tried, where its numbers may have been meant as several."""
+    """Return a note if only one grid was tried although its numbers may have been meant as several grids."""
     grids = {str(candidate["parameters"].get("dim", "")) for candidate in rows}
     grid = grids.pop()
     if grids or grid.count(",") != 2 or grid.endswith(",1"):
@@ -123,7 +124,7 @@ def _one_grid(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def notes(document: Mapping[str, Any]) -> list[str]:
-    """Return the sentences that a reader of the table has to know."""
+    """Return the notes for the table."""
     rows = document["candidates"]
     good = [candidate for candidate in rows if candidate["rank"] is not None]
     left = sum(candidate["verdict"] == PRUNED for candidate in rows)
@@ -165,7 +166,7 @@ def notes(document: Mapping[str, Any]) -> list[str]:
 
 
 def alike(out: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """Return a row for each verdict and reason of the candidates that are *out*: their names, the verdict, the reason."""
+    """Return a row for each verdict and reason of the rejected candidates *out*: their names, the verdict, the reason."""
     names_of: dict[tuple[str, str], list[str]] = {}
     for candidate in out:
         names_of.setdefault((candidate["verdict"], candidate["why"]), []).append(settings_told(candidate))
@@ -176,20 +177,21 @@ def alike(out: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     return rows
 
 
-# -- what the time of launches is made of, and where two candidates differ -----------------------------
+# -- the composition of launch times, and the differences between two candidates -----------------------
 
 LAUNCH, BARRIERS, MEMORY, BALANCE = "launch", "waits at barriers", "waits for memory", "balance"
 MECHANISMS = (*PIPES, BARRIERS, MEMORY, BALANCE, LAUNCH)
-MOST_NAMED = 3  # mechanisms in a sentence
-LEAST = 0.01  # share of the time; a smaller difference is not reported
+MOST_NAMED = 3  # mechanisms named in a sentence
+LEAST = 0.01  # fraction of the time; smaller differences are not reported
 
 
 def mechanisms(launches: Sequence[Launch]) -> dict[str, float]:
-    """Return the time of *launches* in us by mechanism, and under ``cores`` how many cores of a launch work at most.
+    """Return the time of *launches* in us by mechanism, and under ``cores`` the largest number of working cores in a launch.
 
-    A pipe's time is how long it is busy, averaged over the cores that work; ``waits at barriers`` is how long they wait for others,
-    ``waits for memory`` how much longer their tasks take because they share the off-chip memory, ``balance`` how long a core has no
-    task, ``launch`` the start of the launches.  Pipes work in parallel, so the sum is not the time of the launches.
+    The time of a pipe is its busy time, averaged over the working cores. ``waits at barriers`` is the wait
+    for other cores, ``waits for memory`` the additional time of tasks because they share the off-chip memory,
+    ``balance`` the time in which a core has no task, ``launch`` the start of the launches. Pipes work in
+    parallel, so the sum is not the time of the launches.
     """
     times = dict.fromkeys(("cores", *MECHANISMS), 0.0)
     for launch in launches:
@@ -206,7 +208,7 @@ def mechanisms(launches: Sequence[Launch]) -> dict[str, float]:
 
 
 def moved(times: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> str:
-    """Say in which mechanisms the *times* differ from *best*, which takes *time_us*, the largest difference first, and how many cores work."""
+    """Return in words how *times* differ from *best*, which takes *time_us*: by mechanism, largest first, and in the cores that work."""
     words = differences(times, best, time_us)[:MOST_NAMED]
     cores = round(times["cores"])
     if cores != round(best["cores"]):
@@ -215,7 +217,7 @@ def moved(times: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> 
 
 
 def differences(times: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> list[str]:
-    """Return each mechanism in which the *times* differ from *best*, which takes *time_us*, by enough for a word; the largest first."""
+    """Return each mechanism in which *times* differ noticeably from *best*, which takes *time_us*; the largest difference first."""
     apart = {name: times[name] - best[name] for name in MECHANISMS}
     chief = sorted((n for n in apart if abs(apart[n]) > LEAST * time_us), key=lambda n: -abs(apart[n]))
     return [f"{name} {apart[name]:+,.2f} us" for name in chief]

@@ -1,4 +1,4 @@
-"""The parameters of a tuning run: which words of ``--param`` are macros, arguments, dims or kinds, and all their combinations."""
+"""The parameters of a tuning run: classifies the words of ``--param`` as macros, arguments, dims or kinds, and combines their values."""
 
 import contextlib
 import itertools
@@ -21,20 +21,20 @@ from mlusim.programs.native_program import CommandProgram, HostProgram
 from mlusim.tune import ranking
 
 MACRO, ARGUMENT, DIM, KIND = "macro", "argument", "dim", "kind"
-MOST = 10_000  # candidates of a grid, and values of a range
+MOST = 10_000  # limit of candidates in a grid, and of values in a range
 FORM = "write NAME=V,V,... as TILE=64,128,256, or with ; between values that have commas: dim=4,1,1;4,8,1"
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?::(\d+))?")
 
 
 WORD, VARIABLE = "word", "variable"
 ENVIRONMENT = "env:"
-"""Before the name of a variable of the environment."""
+"""Prefix of the name of an environment variable."""
 BEHIND = "write it as {NAME} behind --, or as env:NAME"
 
 
 @frozen
 class TuneParameter:
-    """A name that takes one of several *values*; *role* says what it is: `MACRO`, `ARGUMENT`, `DIM` or `KIND`."""
+    """A name with several possible *values*; *role* is its kind: `MACRO`, `ARGUMENT`, `DIM` or `KIND`."""
 
     name: str
     role: str
@@ -56,7 +56,7 @@ Settings = tuple[Setting, ...]
 
 @frozen
 class ParameterWord:
-    """A word of ``--param``; *macro*: it was written with ``-D``."""
+    """A word of ``--param``; *macro* if it begins with ``-D``."""
 
     name: str
     macro: bool
@@ -64,11 +64,11 @@ class ParameterWord:
 
 
 def parameters_of(words: Sequence[str], call: KernelCall) -> tuple[TuneParameter, ...]:
-    """Return the parameters that *words* of ``--param`` name, in their order, of *call*.
+    """Return the parameters in *words* of ``--param`` for *call*, in order.
 
-    ``-DNAME`` is a macro; ``dim`` and ``kind`` are those of the launch; any other name is an argument where the kernel has one of that
-    name, or else a macro that the source uses.  Raises `UsageError` for anything else, and `SourceError` where the source does not
-    compile even with those macros.
+    ``-DNAME`` is a macro; ``dim`` and ``kind`` are those of the launch; any other name is an argument if the
+    kernel has a parameter of that name, else a macro used in the source. Raises `UsageError` for other names,
+    and `SourceError` if the source does not compile even with those macros.
     """
     spelled = [word_of(word) for word in words]
     names = [word.name for word in spelled]
@@ -92,7 +92,7 @@ def parameters_of(words: Sequence[str], call: KernelCall) -> tuple[TuneParameter
 
 
 def word_of(text: str) -> ParameterWord:
-    """Return the name and the values of a word of ``--param``.  Raises `UsageError` for one of another form."""
+    """Return the name and the values in a word of ``--param``. Raises `UsageError` for a malformed word."""
     name, equals, values = text.partition("=")
     macro = name.startswith("-D")
     name = name.removeprefix("-D").strip()
@@ -109,7 +109,7 @@ def word_of(text: str) -> ParameterWord:
 
 
 def _values(text: str, word: str) -> Sequence[str]:
-    """Return the values that *text* stands for: itself, or the numbers of ``LOW..HIGH`` or ``LOW..HIGH:STEP``."""
+    """Return the values denoted by *text*: itself, or the integers in ``LOW..HIGH`` or ``LOW..HIGH:STEP``."""
     match = _RANGE.fullmatch(text)
     if match is None:
         return (text,)
@@ -122,7 +122,7 @@ def _values(text: str, word: str) -> Sequence[str]:
 
 
 def _compiling(call: KernelCall, words: Sequence[ParameterWord]) -> KernelCall:
-    """Return *call* with the first values of the macros without which its source does not compile."""
+    """Return *call* with the first values of those macros without which its source does not compile."""
     macros = {word.name: word.values[0] for word in words if word.macro}
     both = next((name for name in macros if name in call.asked.define), None)
     if both is not None:
@@ -166,7 +166,7 @@ def _parameter(word: ParameterWord, formals: Sequence[str], call: KernelCall) ->
 
 
 def refuse_unused(name: str, formals: Sequence[str], call: KernelCall | HostProgram) -> None:
-    """Raise `UsageError` where no source of *call* uses a macro *name*, or one defines it whatever ``-D`` says."""
+    """Raise `UsageError` if no source of *call* uses a macro *name*, or if one defines it regardless of ``-D``."""
     texts = _texts(call)
     identifiers = texts.identifiers()
     if name not in identifiers:
@@ -184,7 +184,7 @@ def _texts(call: KernelCall | HostProgram) -> MacroTexts:
 
 
 def grid(parameters: Sequence[TuneParameter]) -> list[Settings]:
-    """Return every combination of values, the last parameter changing first.  Raises `UsageError` where they are too many."""
+    """Return every combination of values, with the last parameter changing fastest. Raises `UsageError` if there are too many."""
     number = math.prod(len(parameter.values) for parameter in parameters)
     if number > MOST:
         raise UsageError(
@@ -209,15 +209,16 @@ def with_settings(call: KernelCall, settings: Settings) -> KernelCall:
 
 
 def told(settings: Settings) -> str:
-    """Return *settings* as one would type them."""
+    """Return *settings* as they are typed on the command line."""
     return " ".join(f"{'-D' if s.role == MACRO else ''}{s.name}={s.value}" for s in settings)
 
 
 @frozen
 class TriedTask:
-    """The part that all candidates of a run share: what is *asked*, without its settings; ``sources`` is a word for every file behind it.
+    """The data shared by all candidates of a run: the request *asked* without settings; ``sources`` is a digest of all its files.
 
-    ``first`` are the settings whose results on its board are right, where its criterion says nothing.
+    ``first`` has the settings whose results on its board count as right, if the criterion has no expected
+    results.
     """
 
     asked: AskedCall
@@ -226,7 +227,7 @@ class TriedTask:
     limit: Limit = USUAL
 
     def tried(self, job: "TuneJob") -> dict[str, Any]:
-        """Return the document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
+        """Run one candidate in this process and return its document: settings, whether it fits and is right, time and bound."""
         raise NotImplementedError
 
 
@@ -242,7 +243,7 @@ class TuneJob:
         return f"{told(self.settings)} on {self.board}"
 
     def empty(self) -> dict[str, Any]:
-        """Return the document of a candidate about which nothing is known yet."""
+        """Return the document of a candidate before it is run."""
         return {
             "parameters": {s.name: s.value for s in self.settings}, "board": self.board, "verdict": ranking.OK, "fits": True, "right": None,
             "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
@@ -256,10 +257,10 @@ class TuneJob:
 def program_parameters(
     words: Sequence[str], program: "HostProgram | CommandProgram"
 ) -> tuple[TuneParameter, ...]:
-    """Return the parameters that *words* of ``--param`` name of *program*: macros, words after ``--`` and variables.
+    """Return the parameters in *words* of ``--param`` for *program*: macros, words after ``--`` and environment variables.
 
-    ``{NAME}`` in a word stands for a value, ``env:NAME`` is a variable of the environment; any other name is a macro of the sources.
-    Raises `UsageError` for anything else.
+    ``{NAME}`` in a word stands for a value, ``env:NAME`` is an environment variable; any other name is a
+    macro of the sources. Raises `UsageError` for unknown names.
     """
     parameters: list[TuneParameter] = []
     for text in words:
@@ -280,7 +281,7 @@ def program_parameters(
             raise UsageError(f"--param {name}: no word of {program.name} has {{{name}}}; {BEHIND}")
         parameters.append(TuneParameter(name, role, word.values))
     macros = {parameter.name: parameter.values[0] for parameter in parameters if parameter.role == MACRO}
-    # A macro that no source uses would give equal candidates, and a table without a difference.
+    # A macro that no source uses would give equal candidates, and a table without differences.
     if isinstance(program, HostProgram) and macros:
         compiled = with_macros(program, macros)
         for name in macros:
@@ -289,7 +290,7 @@ def program_parameters(
 
 
 def with_macros(program: HostProgram, macros: Mapping[str, str]) -> HostProgram:
-    """Return *program* with *macros* beside its own."""
+    """Return *program* with *macros* added to its own."""
     return program.asking(define={**program.asked.define, **macros})
 
 
@@ -301,7 +302,7 @@ def filled(word: str, settings: Settings) -> str:
 
 @contextlib.contextmanager
 def variables_set(settings: Settings) -> Iterator[None]:
-    """Set the variables of *settings* for the block."""
+    """Set the environment variables of *settings* in this context."""
     values = {
         setting.name.removeprefix(ENVIRONMENT): setting.value
         for setting in settings

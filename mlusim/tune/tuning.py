@@ -1,8 +1,8 @@
-"""Trying candidates: over any executor, kept as they come, resumed after a kill; each is a document of plain data.
+"""Tries candidates on any executor, stores results as they arrive, and resumes after an interruption; each result is a document of plain data.
 
-All of a grid are tried, or those that a search of a larger space draws, which are the same for the same seed, whatever the
-number of processes.  A candidate that ends in a fault, overwrites a part of an on-chip array that is still needed, or gives wrong results is out, with
-the reason.
+It tries the whole grid, or the candidates that a search draws from a larger space, which depend on the seed
+only, not on the number of processes. A candidate that ends in a fault, overwrites a part of an on-chip array
+that is still needed, or gives wrong results is rejected with the reason.
 """
 
 import functools
@@ -38,21 +38,21 @@ from mlusim.tune.ranking import mechanisms
 from mlusim.tune.space import Setting, Settings, TriedTask, TuneJob, TuneParameter, told, with_settings
 
 CARVED = Limit(instructions=2e4, growth=1 << 28)
-"""How far the runs go that show how a kernel divides its arrays: they run in Python, under observers, for some seconds."""
+"""Limit of the observed runs in Python that show how a kernel divides its arrays: some seconds."""
 MOST_RUN = 16
-"""Candidates that are run for something to compare the others with."""
+"""Limit of candidates run to find results for comparison."""
 
 
 @frozen
 class TuneTask(TriedTask):
-    """The part that all candidates of one call of a kernel share."""
+    """The data shared by all candidates of one call of a kernel."""
 
     def call(self, settings: Settings, board: str) -> KernelCall:
         """Return the call with *settings* on *board*."""
         return with_settings(KernelCall(evolve(self.asked, board=board)), settings)
 
     def tried(self, job: "TuneJob") -> dict[str, Any]:
-        """Return the document of a call with the settings."""
+        """Run the call with the job's settings and return its document."""
         outcome = job.empty()
         try:
             with limiting(self.limit):
@@ -75,9 +75,9 @@ class TuneTask(TriedTask):
 
 
 def task_of(call: KernelCall, wanted: Sequence[Settings], limit: Limit) -> TuneTask:
-    """Return the task of trying *wanted* of *call*, each launch under *limit*.
+    """Return the task for trying *wanted* of *call*, with *limit* for each launch.
 
-    Raises `UsageError` for a reference that is not there, and `SourceError` where none of *wanted* compiles.
+    Raises `UsageError` for a missing reference, and `SourceError` if none of *wanted* compiles.
     """
     digests, criterion = _digests(call, wanted), call.asked.criterion
     texts = [*call.arguments.values(), *criterion.expect.values()]
@@ -87,8 +87,8 @@ def task_of(call: KernelCall, wanted: Sequence[Settings], limit: Limit) -> TuneT
 
 
 def _digests(call: KernelCall, wanted: Iterable[Settings]) -> Mapping[str, str]:
-    """Return the digests of the files that the first of *wanted* that compiles consists of."""
-    # Settings that do not compile are candidates, too, but cannot say which files they include.
+    """Return the digests of the source files for the first of *wanted* that compiles."""
+    # Settings that do not compile are candidates too, but their included files are unknown.
     first: SourceError | None = None
     for settings in wanted:
         try:
@@ -101,13 +101,14 @@ def _digests(call: KernelCall, wanted: Iterable[Settings]) -> Mapping[str, str]:
 
 
 def files_word(digests: Mapping[str, str], texts: Iterable[str], criterion: Criterion) -> str:
-    """Return a word for the files of the source, by their *digests*, those that arguments name, and the reference's module."""
+    """Return a digest of the source files (by *digests*), the files named in arguments, and the reference's module."""
     digest = hashlib.sha256(repr(sorted(digests.items())).encode())
     code = getattr(function_of(criterion.reference, criterion.folder), "__code__", None)
     for text in [*dict.fromkeys(texts), *([code.co_filename] if code else [])]:
         value = text.removeprefix("inout:")
         path = Path(f"{value.partition('.npz:')[0]}.npz" if ".npz:" in value else value)
-        # By its contents: results that a file keeps hold for the arrays that they were made of, whatever these are called.
+        # By content: stored results are valid for the arrays from which they were computed, whatever their
+        # file names.
         if path.suffix in (".npy", ".npz", ".py") and path.is_file():
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]
@@ -117,7 +118,7 @@ def files_word(digests: Mapping[str, str], texts: Iterable[str], criterion: Crit
 
 
 def _right(task: TuneTask, job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, str]:
-    """Return whether what came back is right (None: nothing says), and why not."""
+    """Return whether the outputs are right (None: unknown), and the reason if not."""
     expected = expectation_of(task.asked.criterion, "expect")
     if expected is not None:
         return _verdict(expected.compared(call.scope(), call.inputs, done.outputs), "")
@@ -135,7 +136,7 @@ def _right(task: TuneTask, job: TuneJob, call: KernelCall, done: Called) -> tupl
 
 @functools.lru_cache(maxsize=2)
 def _right_of(task: TuneTask, settings: Settings) -> Mapping[str, np.ndarray[Any, Any]]:
-    """Return the results of the candidate that others are compared with."""
+    """Return the outputs of the candidate with which others are compared."""
     return dict(task.call(settings, task.asked.board).run(()).outputs)
 
 
@@ -167,14 +168,14 @@ def _timed(call: KernelCall, done: Called) -> dict[str, Any]:
 
 
 def _carved(call: KernelCall) -> dict[str, Any]:
-    """Return what is wrong with how the kernel divides its arrays; empty where nothing is, or it takes too long to see."""
+    """Return what is wrong with the division of the kernel's arrays; empty if nothing is, or if it takes too long to check."""
     call.supplied = {
         name.removeprefix("input."): array for name, array in call.arrays().items()
     }  # drawn once
     try:
         with limiting(CARVED):
             findings = carve(call).findings
-    except Fault:  # only runs in Python raise it, for example at their limit
+    except Fault:  # only Python runs raise it, for example at their limit
         return {}
     if not findings:
         return {"carved": True}
@@ -183,14 +184,14 @@ def _carved(call: KernelCall) -> dict[str, Any]:
     return {"carved": True, "verdict": ranking.OVERLAP, "fits": False, "why": f"{first.message}{where}"}
 
 
-# -- many --------------------------------------------------------------------------------------------
+# -- many candidates ---------------------------------------------------------------------------------
 
 
 def compared_to(task: TuneTask, wanted: Sequence[Settings]) -> TuneTask:
-    """Return *task* with the candidate that others are compared with; unchanged if the criterion has arrays or a function, or none of *wanted* runs.
+    """Return *task* with the candidate for comparison; unchanged if the criterion has expected results, or if none of *wanted* runs.
 
-    That is the first of *wanted* that runs and leaves no NaN in its outputs (elements that were never written are NaN); where
-    none does, the first that runs.
+    It is the first of *wanted* that runs and has no NaN in its outputs (unwritten elements are NaN); if there
+    is none, the first that runs.
     """
     if expectation_of(task.asked.criterion, "expect") is not None:
         return task
@@ -218,11 +219,12 @@ def tune(
     restart: bool = False,
     progress: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> InOrder[dict[str, Any]]:
-    """Try *wanted* on each of *boards* (none: that of *task*), each once; yield their documents in order, one board after the other.
+    """Try each of *wanted* once on each of *boards* (default: that of *task*); yield the documents in order, board after board.
 
-    They run in *workers* processes (None: this one), or on a given *executor*.  Documents are appended to the file *keep* as they
-    come; the same task goes on from there (*restart*: from the start), with more candidates or fewer.  Raises `UsageError` for a file of
-    something else, and for a worker that has other files.
+    They run in *workers* processes (None: this process), or on a given *executor*. Documents are appended to
+    the file *keep* as they arrive; the same task resumes from it (*restart*: starts over), with more
+    candidates or fewer. Raises `UsageError` for the file of another task, and for a worker with different
+    files.
     """
     every = dict.fromkeys(wanted)
     jobs = [TuneJob(settings, board, task) for board in boards or (task.asked.board,) for settings in every]
@@ -234,29 +236,29 @@ def tune(
 
 
 class SearchFile:
-    """The file of a search that goes on from results: documents by settings, each appended as it comes.
+    """The file of a search that resumes from earlier results: documents by settings, appended as they arrive.
 
-    Where it gets the same answers a search asks for the same candidates in the same order, so that one that goes on finds them here.
-    The *words* say how it was asked for.  Raises `UsageError` for the file of something else.
+    With the same results, a search requests the same candidates in the same order, so a resumed search finds
+    them here. The *words* describe the request. Raises `UsageError` for the file of another search.
     """
 
     def __init__(self, task: TuneTask, words: Sequence[object], name: str, *, restart: bool) -> None:
-        self._task = evolve(task, first=None)  # which is another one on each rung
+        self._task = evolve(task, first=None)  # which differs between rungs
         word = _word(self._task, *words)
         self._kept = Keep(name, None, word, _kept_work(self._task, ", limit or search"), restart=restart)
         self.reused = len(self._kept.known)
 
     def find(self, settings: Settings) -> dict[str, Any] | None:
-        """Return the document of *settings*, None where the file has none."""
+        """Return the document of *settings*, or None if the file has none."""
         document = self._kept.known.get(self._job(settings))
         return None if document is None else dict(document)
 
     def add(self, settings: Settings, document: Mapping[str, Any]) -> None:
-        """Append the document of *settings*; where its worker died, a search that goes on tries it once more."""
+        """Append the document of *settings*; if its worker died, a resumed search tries it once more."""
         self._kept.add(self._job(settings), document, again=document["verdict"] == ranking.DIED)
 
     def close(self) -> None:
-        """Release the lock of the file."""
+        """Release the lock on the file."""
         self._kept.close()
 
     def _job(self, settings: Settings) -> TuneJob:
@@ -270,7 +272,7 @@ def _work(job: TuneJob) -> WorkerAnswer:
 
 
 def _outcome(job: TuneJob, future: "Future[WorkerAnswer]") -> tuple[dict[str, Any], bool]:
-    """Return the document of *job*, and whether it comes from an accident that may not happen again."""
+    """Return the document of *job*, and whether it is due to an accident that may not recur."""
     try:
         answer = future.result()
     except WorkerDied as error:
@@ -284,7 +286,7 @@ def _outcome(job: TuneJob, future: "Future[WorkerAnswer]") -> tuple[dict[str, An
 
 
 def _word(task: TriedTask, *more: object) -> str:
-    """Return a word that changes with everything that a document depends on besides the settings."""
+    """Return a digest of everything on which a document depends besides the settings."""
     return hashlib.sha256(repr((task, *more)).encode()).hexdigest()[:16]
 
 
@@ -312,19 +314,19 @@ def _check(job: TuneJob, document: Mapping[str, Any], where: str) -> None:
         raise UsageError(f"{where} is not a result of {shown(str(job))}; --restart starts the file over")
 
 
-# -- searches: random draws, successive halving, and Optuna's model of what is fast --------------------
+# -- searches: random draws, successive halving, and Optuna's estimator --------------------------------
 
 RANDOM, HALVING, TPE = "random", "halving", "tpe"
-KEPT = 3  # one in so many candidates goes on to the next rung
-TOGETHER = 4  # candidates that Optuna proposes before it hears of their results
-PATIENCE = 50  # proposals in a row that were tried before, after which the search ends
+KEPT = 3  # one in this many candidates advances to the next rung
+TOGETHER = 4  # candidates that Optuna proposes before it receives their results
+PATIENCE = 50  # consecutive repeated proposals after which the search ends
 
 Run = Callable[[Sequence[Settings]], list[dict[str, Any]]]
 """A function that tries candidates and returns their documents in order."""
 
 
 def drawn(parameters: Sequence[TuneParameter], number: int, seed: int) -> list[Settings]:
-    """Return *number* different combinations of values, or all where there are no more, in the order of the grid."""
+    """Return *number* distinct combinations of values, or all if there are fewer, in grid order."""
     total = math.prod(len(parameter.values) for parameter in parameters)
     places = random.Random(seed).sample(range(total), min(number, total))  # noqa: S311 - no secret
     return [_at(parameters, place) for place in sorted(places)]
@@ -341,12 +343,12 @@ def _at(parameters: Sequence[TuneParameter], place: int) -> Settings:
 def halved(
     wanted: Sequence[Settings], rungs: TuneParameter, objective: str, run: Run
 ) -> list[dict[str, Any]]:
-    """Try *wanted* with the first value of *rungs*, the best third of them with the next, and so on; return the last document of each.
+    """Try *wanted* with the first value of *rungs*, the best third of them with the next value, and so on; return the last document of each.
 
-    A candidate that does not go on has the verdict `PRUNED`, and its document says at which value and why.
+    A candidate that does not advance has the verdict `PRUNED`, and its document says at which value and why.
     """
     out: list[dict[str, Any]] = []
-    # The cheap call orders candidates well enough to drop most of them, and only the best pay for the large one.
+    # The cheap calls are accurate enough to drop most candidates; only the best run the large call.
     alive = list(wanted)
     for number, value in enumerate(rungs.values, 1):
         results = run([(*settings, Setting(rungs.name, rungs.role, value)) for settings in alive])
@@ -372,9 +374,9 @@ def halved(
 def proposed(
     parameters: Sequence[TuneParameter], number: int, seed: int, objective: str, run: Run
 ) -> list[dict[str, Any]]:
-    """Try at most *number* candidates that Optuna's tree-structured Parzen estimator proposes, some at a time.
+    """Try at most *number* candidates proposed by Optuna's tree-structured Parzen estimator, in batches.
 
-    Raises `UsageError` where the extra mlusim[tune] is not installed.
+    Raises `UsageError` if the extra mlusim[tune] is not installed.
     """
     try:
         import optuna  # noqa: PLC0415 - an extra
@@ -404,7 +406,7 @@ def proposed(
 
 
 def _tell(study: Any, trial: Any, result: Mapping[str, Any] | None, objective: str) -> None:
-    """Tell Optuna the result of *trial*; report a candidate that is out as a failure."""
+    """Report the result of *trial* to Optuna; a rejected candidate counts as failed."""
     from optuna.trial import TrialState  # noqa: PLC0415 - an extra
 
     if result is None or not ranking.able(result):
