@@ -393,7 +393,9 @@ def move(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, An
     at = row.offsets
     assert at is not None
     dst, src, offset = (arguments[name] for name in ("dst", "src", "offset"))
-    direction = arguments["direction"] if "direction" in arguments else _direction_of(src, at.directions)
+    # Without an argument the direction is the first whose source is the memory of src, or the last.
+    usual = (d for d in at.directions[:-1] if getattr(src, "space", None) is d.src)
+    direction = arguments["direction"] if "direction" in arguments else next(usual, at.directions[-1])
     size, stride, count = _counts(mlu, row, arguments, "size", "stride", "count")
     bitmask, scatters = arguments.get("bitmask"), at.operand == "dst"
     _refuse(mlu, row, _wrong_pieces(mlu, at, direction, arguments))
@@ -425,11 +427,6 @@ def move(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, An
     mlu.traffic[direction.value] += nbytes
     src.view.read += nbytes
     mlu.counts[number] += 1
-
-
-def _direction_of(src: object, directions: tuple[Direction, ...]) -> Direction:
-    """Return the first of *directions* whose source is the memory of *src*, or the last direction."""
-    return next((d for d in directions[:-1] if getattr(src, "space", None) is d.src), directions[-1])
 
 
 def _wrong_pieces(

@@ -261,80 +261,63 @@ def _largest(
     return best, np.argmax(parts == best, axis=0)  # in a window of NaN no part equals the best: index 0
 
 
-@intrinsic(
-    "__bang_maxpool_index",
-    writes={"dst": f"channel * {_HIGH} * {_WIDE_UP}"},
-    reads={"src": "channel * height * width"},
-    dtypes={"dst": INDICES, "src": BOTH},
-    same=False,
-    in_place=False,
-    flow=Flow.MIXING,
-    rules=(
-        *_RULES,
-        demand(
-            "sizeof(dst) != sizeof(src)",
-            "src and dst have elements of different width",
-            "uint16 indices for half, uint32 for float",
-        ),
-    ),
-    certainty="I",
-    source=SOURCE,
-    native=("largest", False),
-    cost=Cost(f"{_ROW} * {_HIGH} * {_WIDE_UP}", "src"),
-    passes=Passes.POOLING,
+_WIDTH_RULE = demand(
+    "sizeof(dst) != sizeof(src)",
+    "src and dst have elements of different width",
+    "uint16 indices for half, uint32 for float",
 )
-def bang_maxpool_index(
-    dst: Tile,
-    src: Tile,
-    channel: int,
-    height: int,
-    width: int,
-    kernel_height: int,
-    kernel_width: int,
-    stride_w: int | None = None,
-    stride_h: int | None = None,
-) -> None:
-    """Find the largest of each window: ``dst[y][x][c]`` = its index in the window, the first of equals.
-
-    A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
-    """
-    down, right = stride_h or kernel_height, stride_w or kernel_width
-    _, place = _largest(src.reshape(height, width, channel), kernel_height, kernel_width, down, right)
-    dst[...] = place.reshape(-1)
 
 
-@intrinsic(
+def _pool_index(
+    spelling: str, combine: Callable[..., Any], which: str, source: str, **properties: Any
+) -> Intrinsic:
+    """``(dst, src, channel, height, width, kernel_height, kernel_width[, stride_w, stride_h])``: the index of the *which* number."""
+
+    def body(
+        dst: Tile,
+        src: Tile,
+        channel: int,
+        height: int,
+        width: int,
+        kernel_height: int,
+        kernel_width: int,
+        stride_w: int | None = None,
+        stride_h: int | None = None,
+    ) -> None:
+        down, right = stride_h or kernel_height, stride_w or kernel_width
+        picture = src.reshape(height, width, channel)
+        dst[...] = _largest(picture, kernel_height, kernel_width, down, right, combine)[1].reshape(-1)
+
+    body.__doc__ = (
+        f"Find the {which} of each window: ``dst[y][x][c]`` = its index in the window, the first of equals.\n\n"
+        "A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen)."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": f"channel * {_HIGH} * {_WIDE_UP}"},
+        reads={"src": "channel * height * width"},
+        dtypes={"dst": INDICES, "src": BOTH},
+        same=False,
+        in_place=False,
+        flow=Flow.MIXING,
+        rules=(*_RULES, _WIDTH_RULE),
+        certainty="I",
+        source=source,
+        cost=Cost(f"{_ROW} * {_HIGH} * {_WIDE_UP}", "src"),
+        passes=Passes.POOLING,
+        **properties,
+    )(body)
+
+
+bang_maxpool_index = _pool_index(
+    "__bang_maxpool_index", maximum, "largest", SOURCE, native=("largest", False)
+)
+bang_minpool_index = _pool_index(
     "__bang_minpool_index",
-    writes={"dst": f"channel * {_HIGH} * {_WIDE_UP}"},
-    reads={"src": "channel * height * width"},
-    dtypes={"dst": INDICES, "src": BOTH},
-    same=False,
-    in_place=False,
-    flow=Flow.MIXING,
-    rules=bang_maxpool_index.rules,
-    certainty="I",
-    source="public kernels and an editor mode for them; as __bang_maxpool_index",
-    cost=Cost(f"{_ROW} * {_HIGH} * {_WIDE_UP}", "src"),
-    passes=Passes.POOLING,
+    minimum,
+    "smallest",
+    "public kernels and an editor mode for them; as __bang_maxpool_index",
 )
-def bang_minpool_index(
-    dst: Tile,
-    src: Tile,
-    channel: int,
-    height: int,
-    width: int,
-    kernel_height: int,
-    kernel_width: int,
-    stride_w: int | None = None,
-    stride_h: int | None = None,
-) -> None:
-    """Find the smallest of each window: ``dst[y][x][c]`` = its index in the window, the first of equals.
-
-    A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
-    """
-    down, right = stride_h or kernel_height, stride_w or kernel_width
-    picture = src.reshape(height, width, channel)
-    dst[...] = _largest(picture, kernel_height, kernel_width, down, right, minimum)[1].reshape(-1)
 
 
 @intrinsic(

@@ -188,24 +188,40 @@ _CONV_READS = {"src": "ci * height * width", "weight": _weight("co", "ci", "kern
 
 
 def _convolved(
-    src: Tile, rows: Tile, kernel: tuple[int, int], strides: tuple[int, int], dilations: tuple[int, int]
+    src: Tile,
+    weight: Tile,
+    outputs: int,
+    kernel: tuple[int, int],
+    strides: tuple[int, int],
+    dilations: tuple[int, int],
+    generation: int,
+    *,
+    whole: bool,
 ) -> Tile:
-    """Return the sums of a convolution in HWC order; *src* is HWC, *rows* has one filter per row, pairs are (height, width).
+    """Return the sums of a convolution in HWC order; *src* is HWC, *weight* has *outputs* filters, pairs are (height, width).
+
+    *whole* sums are integers to their end, neither scaled nor added to a bias.
 
     The inputs of each result are made contiguous, so that whole lines of the picture are one matrix product.
     """
     (height, width, channels), (kernel_height, kernel_width) = src.shape, kernel
     (stride_h, stride_w), (dilation_h, dilation_w) = strides, dilations
+    taps = kernel_height * kernel_width
+    dtype = _sums_type(src, weight, taps * channels, whole=whole)
+    picture, rows = (
+        factor(src, generation, dtype),
+        WEIGHTS.rows(weight, outputs, channels, taps, generation, dtype),
+    )
     high = (height - (kernel_height - 1) * dilation_h - 1) // stride_h + 1
     wide = (width - (kernel_width - 1) * dilation_w - 1) // stride_w + 1
-    line, pixel, channel = src.strides
+    line, pixel, channel = picture.strides
     windows = np.lib.stride_tricks.as_strided(
-        src,
+        picture,
         (high, wide, kernel_height, kernel_width, channels),
         (stride_h * line, stride_w * pixel, dilation_h * line, dilation_w * pixel, channel),
         writeable=False,
     )
-    sums = np.empty((high, wide, len(rows)), src.dtype)
+    sums = np.empty((high, wide, len(rows)), picture.dtype)
     # The copy of the windows that reshape creates stays in the cache.
     lines = max(1, TOGETHER // (wide * rows.shape[1]))
     for at in range(0, high, lines):
@@ -259,13 +275,8 @@ def bang_conv(
     """
     down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
     whole = src.dtype.kind == "i" and scale == 1
-    wide = _sums_type(src, weight, kernel_height * kernel_width * ci, whole=whole)
-    picture = factor(src.reshape(height, width, ci), generation, wide)
-    rows, kernel = (
-        WEIGHTS.rows(weight, co, ci, kernel_height * kernel_width, generation, wide),
-        (kernel_height, kernel_width),
-    )
-    sums = _convolved(picture, rows, kernel, (stride_h, stride_w), (down, dilation_w))
+    sizes = (kernel_height, kernel_width), (stride_h, stride_w), (down, dilation_w)
+    sums = _convolved(src.reshape(height, width, ci), weight, co, *sizes, generation, whole=whole)
     dst[...] = finish(sums if scale == 1 else sums * scale, dst.dtype, whole=whole).reshape(-1)
 
 
@@ -300,13 +311,8 @@ def bang_conv_bias(
     The form of ``__bang_conv`` with *bias* (*co* elements) after *weight*; everything else is as there.
     """
     down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
-    wide = _sums_type(src, weight, kernel_height * kernel_width * ci, whole=False)
-    picture = factor(src.reshape(height, width, ci), generation, wide)
-    rows, kernel = (
-        WEIGHTS.rows(weight, co, ci, kernel_height * kernel_width, generation, wide),
-        (kernel_height, kernel_width),
-    )
-    sums = _convolved(picture, rows, kernel, (stride_h, stride_w), (down, dilation_w)) * scale
+    sizes = (kernel_height, kernel_width), (stride_h, stride_w), (down, dilation_w)
+    sums = _convolved(src.reshape(height, width, ci), weight, co, *sizes, generation, whole=False) * scale
     dst[...] = finish(sums + bias.astype(sums.dtype), dst.dtype).reshape(-1)
 
 

@@ -477,7 +477,9 @@ class ProgramSession:
             self._unseen.update(
                 (allocation, request.caller) for allocation in heard.touched.writes if allocation is not None
             )
-        if may_be_unguarded := self._may_be_unguarded(loaded, kind):
+        # Memory cores may execute stores that it intends for IPU cores, and no warning was given.
+        may_be_unguarded = bool(kind.unions) and loaded not in self._unguarded and loaded.kernel.unguarded
+        if may_be_unguarded:
             self._tell_unguarded(loaded, launch)
         if self._timed or attendants():  # otherwise its time is not needed, and the queue would only grow
             queue.add(launch)
@@ -508,12 +510,8 @@ class ProgramSession:
                     f"give {name}.contiguous(), or let the kernel count with the strides\n"
                 )
 
-    def _may_be_unguarded(self, loaded: LoadedKernel, kind: Kind) -> bool:
-        """Return whether memory cores may execute stores that *loaded* intends for IPU cores, and no warning was given."""
-        return bool(kind.unions) and loaded not in self._unguarded and loaded.kernel.unguarded
-
     def _tell_unguarded(self, loaded: LoadedKernel, launch: Launch) -> None:
-        """Warn once on standard error that memory cores have executed such stores; checkers report more."""
+        """Warn once on standard error that memory cores have executed stores that *loaded* intends for IPU cores; checkers report more."""
         if not hears_of_mistakes() and launch.sums.facts.memory_core_stores:
             self._unguarded.add(loaded)
             order = "first" if begin_memory_cores_first() else "last"
