@@ -5,11 +5,14 @@
 """
 
 import csv
+import os
+import struct
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +25,8 @@ from mlusim.arch.catalog import find_board
 from mlusim.machine.hub import attending
 from mlusim.machine.native import build
 from mlusim.observe.names import CHECKERS
+from mlusim.toolkit.server.protocol import _ANSWER, _REQUEST, OPS, ArgumentReader, ProgramSocket
+from mlusim.toolkit.server.session import LoadedKernel, NativeKernel, ProgramSession
 
 TABLE = Path(__file__).with_name("second_launches.csv")
 SOURCE = """\
@@ -68,7 +73,7 @@ KERNELS = {
     "shares": ("shares", 4, UNION1),
     "scale by a union": ("scale", 4, UNION1),
 }
-WAYS = ("second", "native", "checked", "driver", "host")
+WAYS = ("second", "native", "checked", "driver", "host", "toolkit")
 COPIES = ("fill", "copy", "tobytes", "tolist")  # methods of arrays that pass over their bytes
 COLUMNS = ("calls", "rooms", "bytes", "compilers", "processes")
 
@@ -86,6 +91,8 @@ def launching(kernel, dim, kind, way):
         return lambda: handle.launch(
             kernel, dim if isinstance(dim, tuple) else (dim, 1, 1), kind, (*given, 16)
         )
+    if way == "toolkit":
+        return served(kernel, dim, kind)
     if way == "checked":
         return lambda: checked(device, kernel, dim, kind, (*given, 16))
     return lambda: device.launch(kernel, dim, kind, (*given, 16), engine="native")
@@ -95,6 +102,32 @@ def checked(device, kernel, dim, kind, arguments):
     """Launch under all checkers."""
     with attending([checker() for checker in CHECKERS.values()]):
         device.launch(kernel, dim, kind, arguments)
+
+
+def served(kernel, dim, kind):
+    """Return a function that has the process behind the toolkit's driver serve one launch, as a program sends it; its kernel is loaded."""
+    file = os.memfd_create("device")
+    os.truncate(file, 1 << 20)
+    session = ProgramSession(["MLU370-X4"], file, os.getpid(), {"engine": "native"})
+    os.close(file)
+    stub, board = 1, session.boards[0]
+    loaded = LoadedKernel(kernel, ArgumentReader(kernel.form.parameters, session._pointing))
+    session._kernels[stub] = NativeKernel(kernel.name, 0)
+    session._loaded[stub, board.device.board.arch.bang_arch] = loaded
+    packets, answers = [], []
+    connection = ProgramSocket(SimpleNamespace(recv=lambda _: packets.pop(), sendall=answers.append))
+
+    def asked(op, *words, payload=b""):
+        packets.append(_REQUEST.pack(OPS[op], 0, 0, *words, *[0] * (5 - len(words)), len(payload)) + payload)
+        connection.answer(session.handle(connection.receive()))
+        code, *_, value = _ANSWER.unpack_from(answer := answers.pop())
+        assert code == 0, answer
+        return value
+
+    x, y, z = dim if isinstance(dim, tuple) else (dim, 1, 1)
+    words = stub, y << 32 | x, (4 * kind.unions or 1) << 32 | z
+    given = struct.pack("<QQi", *(asked("MALLOC", 512 * 64) for _ in range(2)), 16)
+    return lambda: asked("LAUNCH", *words, payload=given)
 
 
 class Count:
