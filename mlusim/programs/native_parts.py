@@ -8,7 +8,7 @@ them reads; in that case a second run records which part wrote each byte last, a
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
@@ -22,6 +22,7 @@ from mlusim.machine.engine import Engine
 from mlusim.machine.hub import ObservedScreen, Observer
 from mlusim.machine.observed import READS, Screened, Site
 from mlusim.machine.parts import APART, ELSEWHERE, Overwritten, PartChoices, TaskParts
+from mlusim.machine.session import Session
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import MOST_WRITERS
 from mlusim.observe.checker import Allowed
@@ -31,7 +32,6 @@ from mlusim.programs.pointer_frames import Chain, Frames, Held
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import BangKernel
-    from mlusim.machine.session import Session
     from mlusim.programs.kernel_call import KernelCall
     from mlusim.programs.launch_again import LaunchAgain
 
@@ -152,13 +152,14 @@ class PartsQuestion(Observer):
 
     def screen_begin(self, launch: RunningLaunch, screen: ObservedScreen) -> bool:
         """Keep the program, which explains the numbers, and pass the choices to *screen*."""
-        self.program = cast("Session", launch).native.program
+        assert isinstance(launch, Session)
+        self.program = launch.native.program
         screen.parts.choices = self._choices or {}
         return True
 
     def launch_begin(self, launch: RunningLaunch) -> None:
         """Refuse a launch in Python.  Raises `UnclearPart`."""
-        if cast("Session", launch).native is None:
+        if not isinstance(launch, Session) or launch.native is None:
             raise UnclearPart("the launch is not one for C")
 
     def screened(self, screen: ObservedScreen) -> None:

@@ -4,7 +4,7 @@ Every stop inside a kernel is in another run of the launch (`mlusim.debug.run.ru
 itself continues only if the debugger has nothing to stop for.
 """
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.run.launches import DEFAULT_HISTORY, Holder, KeptLaunch, trim
 from mlusim.debug.run.moments import RunObserver, Snapshot, counts_tell, elapsed, issues, mark_here
@@ -106,9 +106,8 @@ class ProgramRun(RunObserver):
         """Store the launch, and pause."""
         super().launch_begin(launch)
         self.cores, self.finished, self.raised, self.failed = [], 0, None, None
-        self.launches.append(
-            KeptLaunch.of(len(self.launches) + 1, cast("Session", launch), self.history // 4)
-        )
+        assert self.session is not None
+        self.launches.append(KeptLaunch.of(len(self.launches) + 1, self.session, self.history // 4))
         trim(self.launches, self.history)
         for earlier in self.launches[:-1]:
             earlier.milestones.forget()
