@@ -54,7 +54,7 @@ class Device(Presented):
         self.base = base
         self._heap = Heap(GDRAM, base, self.board.gdram)
         self._running: list[Collection[Allocation]] = []  # the arguments' memories of each running launch
-        self._prepared = Engine.preparations(self._heap)
+        self.preparations = Engine.preparations(self._heap)
         # Variables in GDRAM by symbol, for each loaded file.
         self._variables: weakref.WeakKeyDictionary[Any, dict[str, DeviceTensor]] = weakref.WeakKeyDictionary()
         self._of_variables: Bytes | None = None
@@ -305,7 +305,7 @@ class Device(Presented):
                 error.findings = _findings(watching)
             show_kernel(error)
             raise
-        self._prepared.note(session)
+        self.preparations.note(session)
         return handed(watching, self._result(session, watching))
 
     def _second(self, options: LaunchOptions, request: Request, course: Course) -> Launch | None:
@@ -340,7 +340,7 @@ class Device(Presented):
         Return None if the launch runs in the usual way.  With *session_of*, for a checked launch, it is prepared now
         if it is the second.
         """
-        prepared = self._prepared.find(options, kernel, dim, kind, session_of)
+        prepared = self.preparations.find(options, kernel, dim, kind, session_of)
         if prepared is None or args.__class__ not in (tuple, list):
             return None
         if session_of is None and (not _nobody_asks(options.limit) or kernel.complaint(args) is not None):
@@ -354,7 +354,7 @@ class Device(Presented):
             raise
         finally:
             if prepared.broken:
-                self._prepared.end(prepared)
+                self.preparations.end(prepared)
 
     def _told(self, counted: PreparedCounts, options: LaunchOptions) -> Launch:
         """Return the result of a prepared launch with the counts *counted*; its facts are computed when one is requested."""

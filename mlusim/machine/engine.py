@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 
 PreparedCounts: TypeAlias = Counted
+PreparedLaunches: TypeAlias = Preparations
 PreparedRun: TypeAlias = "PreparedCounts | Session"
 """The result of a prepared launch: its counts, or its session if a task has called Python."""
 

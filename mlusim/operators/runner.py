@@ -22,7 +22,7 @@ from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.host.handle import Handle
 from mlusim.host.library import LARGE_TENSOR, Status, TensorDescriptor
 from mlusim.kernel_frames import show_kernel
-from mlusim.machine.engine import Engine
+from mlusim.machine.engine import Engine, PreparedLaunches
 from mlusim.machine.hub import attendants, looks_inside
 from mlusim.machine.kernel import UNION1, Kind
 from mlusim.machine.launch import Launch
@@ -267,6 +267,10 @@ def judged(
     return evolve(done, accuracy=expected.judged(done.outputs))
 
 
+_prepared: dict[Board, PreparedLaunches] = {}
+"""The launches that the last call on each board has prepared, for the next one."""
+
+
 def attempt(
     operator: str | Operator,
     inputs: Mapping[str, Any],
@@ -371,10 +375,15 @@ class OperatorProgram:
 
 
 def _handle(board: str | Board, policy: str | None, options: LaunchOptions) -> Handle:
-    """Return a handle whose launches have *options*."""
+    """Return a handle whose launches have *options*, with those in C that the last call has prepared."""
     chosen = Engine.asked(options.engine).at_hand()
     kind = SourceHandle if chosen == NATIVE else Handle
-    return kind(board, policy=policy, options=evolve(options, engine=chosen))
+    handle = kind(board, policy=policy, options=evolve(options, engine=chosen))
+    earlier = _prepared.pop(handle.board, None)
+    if earlier is not None:
+        handle.device.preparations.take(earlier)
+    _prepared[handle.board] = handle.device.preparations
+    return handle
 
 
 def _arrays(spec: Operator, inputs: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:

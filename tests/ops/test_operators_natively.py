@@ -1,5 +1,6 @@
 """Operators that are asked to take the native engine: their kernel.mlu runs, and says what kernel.py says."""
 
+import sys
 from contextlib import nullcontext
 
 import pytest
@@ -7,8 +8,9 @@ from attrs import evolve
 from bangc_twins import NATIVE, SCALARS
 
 from mlusim.engine.preference import preferring
+from mlusim.machine.options import LaunchOptions
 from mlusim.operators.registry import find_case, find_operator
-from mlusim.operators.runner import run_case
+from mlusim.operators.runner import attempt, made_of, run_case
 from mlusim.operators.spec import SLOW
 
 PYTHONS = "the Python engine runs"
@@ -68,3 +70,26 @@ def test_a_slow_case_takes_its_source_where_nothing_watches(watch, engine):
     assert slow.passed
     assert [engine] == [launch.engine for launch in slow.launches]
     assert ["python"] == [launch.engine for launch in short.launches]
+
+
+def test_later_calls_take_what_the_earlier_ones_have_prepared():
+    """On another device, with other tensors: they do the same, and a third and a fourth call fewer functions than the second."""
+    spec = find_operator("border_align_backward")
+    case, calls, told = find_case(spec, "far_outside_float"), [], []
+    prepared = made_of(spec, case)
+    for _ in range(4):
+        count = [0]
+        before = sys.getprofile()
+        sys.setprofile(
+            lambda _frame, event, _, count=count: count.__setitem__(0, count[0] + (event == "call"))
+        )
+        try:
+            done = attempt(spec, prepared.inputs, prepared.params, options=LaunchOptions(engine="native"))
+        finally:
+            sys.setprofile(before)
+        calls.append(count[0])
+        facts = [(x.kernel, x.instructions, x.traffic, x.memory, x.time_us, x.engine) for x in done.launches]
+        told.append((facts, done.layouts, done.efficiency, {n: a.tobytes() for n, a in done.outputs.items()}))
+
+    assert [told[0]] * 3 == told[1:]
+    assert max(calls[2:]) < calls[1] * 0.8

@@ -116,7 +116,7 @@ class Prepared:
     """The launch of *session*, which has not run, ready to run with other arguments; `fits` says whether it can be."""
 
     def __init__(self, session: "Session", heap: Heap) -> None:
-        self._heap = heap  # in which its tensors are
+        self.heap = heap  # in which its tensors are
         self._session = session
         session.pool = _Shared()
         self._loaded: Loaded = session.native
@@ -184,7 +184,7 @@ class Prepared:
     def _take(self, device: object, arguments: Sequence[Any]) -> tuple[Allocation, ...] | None:
         """Write down the *arguments* for C; return the memories that they lead to."""
         # Behind an address that the kernel reads there may be any of these.
-        if self._loaded.program.follows and self._heap.kept:
+        if self._loaded.program.follows and self.heap.kept:
             return None
         numbers, seat = self._numbers, self._core.seat
 
@@ -193,7 +193,7 @@ class Prepared:
                 allocation, offset, ours = argument.allocation, 0, argument.device is device
             else:
                 allocation, offset = argument.view.allocation, argument.offset
-                ours = allocation.heap is self._heap
+                ours = allocation.heap is self.heap
             number = numbers.get(allocation)
             if number is None:
                 number = self._first + len(numbers)
@@ -507,7 +507,7 @@ class Preparations:
 
     def __init__(self, heap: Heap) -> None:
         self._heap = heap
-        self._made: dict[_Key, Prepared | bool] = {}  # True: it was made once; False: it cannot be prepared
+        self.by_key: dict[_Key, Prepared | bool] = {}  # True: it was made once; False: it cannot be prepared
         # The launch of Block tasks that was found last.
         self._last: tuple[LaunchOptions, object, object, object, Prepared] | None = None
 
@@ -557,7 +557,7 @@ class Preparations:
         plain = (options.effects.__class__, options.timing.__class__, options.engine.__class__) == PLAIN
         if not plain or not isinstance(kernel, Kernel) or not isinstance(kind, Kind):
             return None
-        prepared = self._made.get(_key(kernel, dim, kind, options))
+        prepared = self.by_key.get(_key(kernel, dim, kind, options))
         if prepared is True and session_of is not None:
             return self._prepared(session_of())
         if not isinstance(prepared, Prepared):
@@ -574,7 +574,7 @@ class Preparations:
             plain = not any(argument.__class__ in (tuple, list) for argument in request.arguments)
             few = math.prod(request.dim) <= MOST_TASKS
             usual = not request.variables and request.options.layout is None
-            if key not in self._made and plain and few and usual:
+            if key not in self.by_key and plain and few and usual:
                 self._keep(request, prepared=True)
 
     def _prepared(self, session: "Session") -> "Prepared | None":
@@ -592,30 +592,42 @@ class Preparations:
     def _keep(self, request: "Request", *, prepared: "Prepared | bool") -> None:
         self._last = None
         kernel, dim, kind = request.kernel, request.dim, request.kind
-        self._made[_key(kernel, dim, kind, request.options)] = prepared
+        self.by_key[_key(kernel, dim, kind, request.options)] = prepared
         if dim[1:] == (1, 1):
-            self._made[_key(kernel, dim[0], kind, request.options)] = prepared
-        while len(self._made) > 2 * MOST_PREPARED or self._cores > MOST_CORES:
-            self.forget(next(iter(self._made)))
+            self.by_key[_key(kernel, dim[0], kind, request.options)] = prepared
+        while len(self.by_key) > 2 * MOST_PREPARED or self._cores > MOST_CORES:
+            self.forget(next(iter(self.by_key)))
 
     @property
     def _cores(self) -> int:
-        return sum([prepared.cores for prepared in {*self._made.values()} if isinstance(prepared, Prepared)])
+        return sum([prepared.cores for prepared in {*self.by_key.values()} if isinstance(prepared, Prepared)])
+
+    def take(self, earlier: "Preparations") -> None:
+        """Take over the launches of *earlier*, of a device of the same board, which has none left then."""
+        self.by_key.update(earlier.by_key)
+        earlier.clear()
+        for prepared in self.by_key.values():
+            if isinstance(prepared, Prepared):
+                prepared.heap = self._heap
+
+    def clear(self) -> None:
+        """Know of no launch any more."""
+        self.by_key, self._last = {}, None
 
     def forget(self, key: _Key) -> None:
         """Drop what is known of *key*."""
         self._last = None
-        dropped = self._made.pop(key)
+        dropped = self.by_key.pop(key)
         if isinstance(dropped, Prepared):
-            for other in [other for other, prepared in self._made.items() if prepared is dropped]:
-                del self._made[other]
+            for other in [other for other, prepared in self.by_key.items() if prepared is dropped]:
+                del self.by_key[other]
             dropped.close()
 
     def end(self, prepared: "Prepared") -> None:
         """Prepare no launch again like *prepared*, which has called for Python."""
         self._last = None
-        for key in [key for key, other in self._made.items() if other is prepared]:
-            self._made[key] = False
+        for key in [key for key, other in self.by_key.items() if other is prepared]:
+            self.by_key[key] = False
 
 
 def _key(kernel: object, dim: object, kind: Kind, options: LaunchOptions) -> _Key:

@@ -108,12 +108,15 @@ PART void put_past_(uint8_t *t, const uint8_t *s, int64_t n) {
   for (; i + HOST_LINE <= n; i += HOST_LINE) for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + i + k, HALF_); PUT_PAST_((W4_ *)(t + i + k), w); }
   memcpy(t + i, s + i, (size_t)(n - i));
 }
+ALWAYS void move_line_(uint8_t *t, const uint8_t *s) {
+  for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + k, HALF_); memcpy(t + k, &w, HALF_); }
+}
 PART void fetch_(uint8_t *t, const uint8_t *s, int64_t n) {
+  /* Of what is long four parts at once, on pages of their own: more lines are on their way. */
+  const int64_t part = n >= 4 * AHEAD ? n / 4 & -(int64_t)HOST_LINE : 0;
   int64_t i = 0;
-  for (; i + HOST_LINE <= n; i += HOST_LINE) {
-    __builtin_prefetch(s + i + FETCHED);
-    for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + i + k, HALF_); memcpy(t + i + k, &w, HALF_); }
-  }
+  for (; i < part; i += HOST_LINE) for (int k = 0; k < 4; k++) move_line_(t + k * part + i, s + k * part + i);
+  for (i = 4 * part; i + HOST_LINE <= n; i += HOST_LINE) { __builtin_prefetch(s + i + FETCHED); move_line_(t + i, s + i); }
   memcpy(t + i, s + i, (size_t)(n - i));
 }
 void carry_far_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
