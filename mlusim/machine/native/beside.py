@@ -1,15 +1,15 @@
-"""Launches in C whose tasks run on several cores of the host: each thread takes every n-th Block task, or union.
+"""Launches in C whose tasks run on several cores of the host: each thread runs every n-th Block task, or union.
 
-Their order cannot matter where what one of them writes off chip no other reads or writes.  That is known at the end only, from the
-record of what each touched; until then the pages of GDRAM that change are kept.  Sums of atomics without a result are made in the order
-of tasks, so that several tasks may add to the same bytes, if none does anything else there (`machine.native.sums`).
-Where that does not hold, and where anything else is amiss (a fault, a print, a lock, memory that no record knows of), the bytes are
-restored, and the tasks run in order.
+The order of tasks cannot matter if no task reads or writes off-chip bytes that another writes.  That is known only at
+the end, from the record of each task's accesses; until then copies of changed pages of GDRAM are kept.  Sums of
+atomics without a result are added in the order of tasks, so several tasks may add to the same bytes if they access
+them in no other way (`machine.native.sums`). If this does not hold, or after any other problem (a fault, a print, a
+lock, memory without a record), the bytes are restored, and the tasks run in order.
 
-Where an earlier launch has shown what Block tasks declare, threads take them from a counter, all in C: one has the core that Python
-prepares, the others twins of it.  To make a session, a core and its first task in Python takes each thread 0.5 ms under the lock that
-they share; a twin is a copy of the core's structure with memories of its own, and takes a tenth of that.  Where a task calls for
-Python, the attempt ends, and the launch is made in the other way.
+If an earlier launch has shown the declarations of Block tasks, threads take tasks from a counter, all in C: one has
+the core that Python prepares, the others twins of it.  Making a session, a core and its first task in Python takes
+each thread 0.5 ms under a shared lock; a twin is a copy of the core's structure with memories of its own, and takes a
+tenth of that.  If a task calls Python, the attempt ends, and the launch runs in the other way.
 """
 
 import contextlib
@@ -56,25 +56,25 @@ if TYPE_CHECKING:
 else:  # for launches on threads
     (futures,) = lazy("concurrent.futures")
 
-READ = (1 << 64) - 1  # the number of what is only read: -1 in C
-MOST_TOUCHES = 1 << 13  # rows of a record, after which C asks for room
-MANY_TOUCHES = 1 << 16  # of a thread, from which on they are joined where they meet
-MOST_JOINED = 1 << 19  # that may be left then; more take longer than the tasks
+READ = (1 << 64) - 1  # the number of memory that is only read: -1 in C
+MOST_TOUCHES = 1 << 13  # rows of a record before C requests more space
+MANY_TOUCHES = 1 << 16  # rows of a thread before adjacent ones are joined
+MOST_JOINED = 1 << 19  # rows that may remain then; more take longer than the tasks
 
 ADDS = tuple(number for number, row in enumerate(ISA.values()) if adds(row))
-DEAR = 8  # of so many instructions one is a sum: to write that down and add it later costs what a second thread saves
-DEAR_BYTES = 4 << 20  # that the IO-DMA carries; the time of a smaller launch is not worth a rule
+DEAR = 8  # if one of this many instructions is a sum, recording sums costs what a second thread saves
+DEAR_BYTES = 4 << 20  # bytes carried by the IO-DMA; smaller launches need no rule
 
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
-"""By kernel, the architectures on which its tasks have to run in order, or gain nothing beside each other."""
+"""By kernel, the architectures on which its tasks have to run in order, or gain nothing from threads."""
 _not_together: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
-"""By kernel, the architectures on which its tasks call for Python, or may not run at once."""
+"""By kernel, the architectures on which its tasks call Python, or may not run at the same time."""
 _mixing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
-"""By kernel, the architectures on which it reads or writes what it adds to."""
+"""By kernel, the architectures on which it reads or writes memory that it also adds to."""
 
 
 class _Kept:
-    """The pages of an allocation before they changed, as `beside.h` has them."""
+    """The original bytes of the pages of an allocation, as laid out in `beside.h`."""
 
     def __init__(self, allocation: Allocation) -> None:
         self.allocation = allocation
@@ -84,11 +84,11 @@ class _Kept:
         self.at = int(self._state.ctypes.data)
 
     def end(self) -> None:
-        """Let a later launch have the room."""
+        """Make the space available to later launches."""
         threads.give_room(self._copy)
 
     def restore(self) -> None:
-        """Write back what was kept."""
+        """Write back the original bytes."""
         raw, nbytes = self.allocation.raw, self.allocation.nbytes
         for page in np.flatnonzero(self._state[8:]).tolist():
             start, stop = page * KEPT_PAGE, min((page + 1) * KEPT_PAGE, nbytes)
@@ -96,9 +96,9 @@ class _Kept:
 
 
 class _Memory:
-    """The GDRAM of a launch: the numbers of its allocations, and what they held before.
+    """The GDRAM of a launch: the numbers of its allocations, and their original bytes.
 
-    *read* are those that the kernel takes as const: what it reads there is in no record, and a store ends the attempt.
+    *read* lists the kernel's const arguments: reads of them are not recorded, and a store ends the attempt.
     """
 
     def __init__(self, allocations: Sequence[Allocation], read: Collection[Allocation]) -> None:
@@ -109,7 +109,7 @@ class _Memory:
         self.kept = {a: _Kept(a) for a in changing if not threads.is_fresh(a)}
 
     def targets(self) -> "np.ndarray[Any, Any]":
-        """Return the address, the bytes, and where pages are kept, of the memory of each number."""
+        """Return the address, the bytes, and the address of kept pages, of the memory of each number."""
         words = np.zeros((len(self.keys), 3), np.uint64)
         for allocation, key in self.numbers.items():
             if allocation.nbytes:
@@ -118,12 +118,12 @@ class _Memory:
         return words
 
     def end(self) -> None:
-        """Nothing is restored any more."""
+        """Give up the copies: nothing will be restored."""
         for pages in self.kept.values():
             pages.end()
 
     def restore(self) -> None:
-        """Let every byte be what it was."""
+        """Restore every byte from the copies."""
         for pages in self.kept.values():
             pages.restore()
         for allocation in self._fresh:
@@ -131,7 +131,7 @@ class _Memory:
 
 
 class Notes:
-    """The record of what the tasks of one thread touch off chip; it takes the place of a launch's screen.  Its *sums* are beside it."""
+    """The record of off-chip accesses by the tasks of one thread, used in place of a launch's screen, with its *sums*."""
 
     knows_declarations = False
 
@@ -151,14 +151,14 @@ class Notes:
         self._ending.watched_by(core.c)
 
     def again(self, core: "NativeCore") -> None:
-        """*core* keeps its declarations from task to task."""
+        """Do nothing for the declarations that *core* keeps from task to task."""
 
     def records(self, twin: "Twin") -> None:
-        """Let the C of *twin* write the record; its sums are reads and writes."""
+        """Let the C of *twin* write the record; its sums are recorded as reads and writes."""
         twin.c.records, twin.c.sums = self._table.ctypes.data, self._sums.at
 
     def looked_at(self, _core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool, bool]:
-        """Return where the pages of *allocation* are kept, 0 where they are not, its number, and twice False."""
+        """Return the address of the kept pages of *allocation* (0: none), its number, and twice False."""
         if allocation.space is not GDRAM:
             return 0, 0, False, False
         key = self._memory.keys.get(allocation)
@@ -168,33 +168,33 @@ class Notes:
         return (0 if pages is None else pages.at), key, False, False
 
     def row(self, _core: "NativeCore", row: "Intrinsic", arguments: Sequence[Any], *, native: bool) -> None:
-        """Python is going to execute *row*."""
+        """Check *row* before Python executes it."""
         del native
         if row.name in threads.IN_ORDER or not self.allows(arguments):
             raise Suspicion
 
     def executed(self, core: "NativeCore", row: "Intrinsic") -> None:
-        """Do nothing: a row that Python executes touches nothing off chip."""
+        """Do nothing: a row that Python executes accesses nothing off chip."""
 
     @staticmethod
     def allows(arguments: Sequence[Any]) -> bool:
-        """Return whether Python may do something with *arguments*: nothing of them is off chip."""
+        """Return whether Python may act on *arguments*: none of them is off chip."""
         return not any(isinstance(a, Ptr) and a.view.space is GDRAM for a in arguments)
 
     def may_undo(self, pointer: object) -> bool:
-        """Return False: bytes from before are kept by the accesses that C notes."""
+        """Return False: the original bytes are kept only by accesses that C records."""
         del pointer
         return False
 
     def suspected(self, core: "NativeCore", why: int, change: object = None) -> None:
-        """Make room in the record; *why* is not 0 where something is stored to what is only read."""
+        """Make space in the record; *why* is not 0 after a store to memory that is only read."""
         del core, change
         if why:
             raise Suspicion
         self.more_room()
 
     def more_room(self) -> None:
-        """Keep the rows of a record that is full, joined where they are many, and let C begin again."""
+        """Save the rows of a full record, joined if they are many, and let C begin again."""
         self._pieces.append(self._table[1:].copy())
         self._table[0, 0] = 0
         self._many += MOST_TOUCHES
@@ -206,16 +206,16 @@ class Notes:
                 raise Suspicion
 
     def touched(self) -> Rows:
-        """Return the rows of everything that was touched."""
+        """Return the rows of all accesses."""
         return np.concatenate((*self._pieces, self._table[1 : 1 + int(self._table[0, 0])]))
 
 
 # -- Block tasks that threads take one by one, all in C ------------------------------------------------
 
-MOST_SHARED = 4096  # of a launch, each of which has a row of counters
-MOST_TWINS = 16  # that a process keeps for its next launches
+MOST_SHARED = 4096  # tasks of a launch, each with a row of counters
+MOST_TWINS = 16  # twins that a process keeps for its next launches
 NEXT, RUNNING, OVER = range(3)
-"""The words that the threads share: the task that is taken next, how many threads beside the first are at theirs, whether it is over."""
+"""The words that the threads share: the next task, the number of other running threads, and whether the launch is over."""
 
 _kept: "list[Twin]" = []
 
@@ -231,8 +231,8 @@ class Twin:
         self._none = memoryview(bytes(self.lines[0].nbytes)).cast("q")
         self._memories: dict[tuple[Space, int], Bytes] = {}
         self._chain = layout.Chain()
-        self._kept: list[Any] = []  # what C reads by its chain
-        self.rows = np.empty((layout.CHAIN_ROWS, LOG_COLUMNS), np.int64)  # of the logs of its tasks
+        self._kept: list[Any] = []  # memory that C reads through its chain
+        self.rows = np.empty((layout.CHAIN_ROWS, LOG_COLUMNS), np.int64)  # rows of the logs of its tasks
         self._ends = itertools.count()
         self.notes: Notes
 
@@ -245,7 +245,7 @@ class Twin:
         who: int,
         words: Rows,
     ) -> None:
-        """Be as *core*, which is about to run *chain* with others; thread *who* of them, which share *words*."""
+        """Become a copy of *core*, which is about to run *chain*, as thread *who* of those that share *words*."""
         seat, theirs = self._seat, core.seat
         self.notes, self._ends = notes, itertools.count()
         moves = {}
@@ -260,7 +260,7 @@ class Twin:
         for counts in self.lines:
             counts[:] = self._none
         self._chain, self._kept = chain.twin(seat.bytes, moves, self.rows)
-        self._kept.append(words)  # a thread may come to it when all else is over
+        self._kept.append(words)  # a thread may still access it at the very end
         self._chain.who, self._chain.crew = who, words.ctypes.data
         self.c.chain = ctypes.addressof(self._chain)
         notes.records(self)
@@ -268,33 +268,33 @@ class Twin:
 
     @property
     def at(self) -> int:
-        """The address of its structure in C."""
+        """Return the address of its structure in C."""
         return self._seat.at
 
     @property
     def failed(self) -> bool:
-        """True where a task has called for Python."""
+        """Return whether a task has called Python."""
         return bool(self._chain.called)
 
     def called(self, why: int, a: int, _: int) -> None:
-        """Make room in the record; anything else that C calls for ends the attempt."""
+        """Make space in the record; any other call from C ends the attempt."""
         if why != layout.SUSPECT or a:
             raise Suspicion
         self.notes.more_room()
 
     def add_to(self, tally: "Tally") -> None:
-        """Add what it has counted beside the tasks themselves."""
+        """Add its counts that belong to no single task."""
         traffic, counts = (self._seat.counters[field.name] for field in CORE)
         tally.add_counts(counts, traffic, *self.lines)
 
     def leave(self) -> None:
-        """Let a later launch have it, once both its thread and that which launches have called this."""
+        """Make it available to a later launch, once both its thread and the launching thread have called this."""
         if next(self._ends) == 1 and len(_kept) < MOST_TWINS:
             _kept.append(self)
 
 
 class Crew:
-    """The *many* threads that run *tasks*, rows of `layout.CHAIN_TASK`, beside a core; *notes* makes the record of one of them."""
+    """The *many* threads that run *tasks*, rows of `layout.CHAIN_TASK`, together with a core; *notes* makes a thread's record."""
 
     def __init__(
         self,
@@ -306,12 +306,12 @@ class Crew:
     ) -> None:
         self._pool, self._many, self._make, self._ending = pool, many, notes, ending
         self.tasks = tasks
-        self.notes: list[Notes] = [notes()]  # the first is that of the core that Python has
+        self.notes: list[Notes] = [notes()]  # the first is that of the core in Python
 
     def run(self, core: "NativeCore", chain: Chain, loaded: "Loaded", tally: "Tally") -> None:
-        """Run the tasks of *chain* on *core* and its twins; the core is as the last task has left it then.
+        """Run the tasks of *chain* on *core* and its twins; *core* is then in the state after the last task.
 
-        Raises `Suspicion` where a task calls for Python, when the others have ended.
+        Raises `Suspicion` after a task called Python and the others have ended.
         """
         words, arguments = np.zeros(OVER + 1, np.int64), core.seat.given.at
         twins = [_kept.pop() if _kept else Twin() for _ in range(1, self._many)]
@@ -320,7 +320,7 @@ class Crew:
             twin.begin(core, chain, self.notes[-1], self._ending, who, words)
 
         def work(twin: Twin) -> None:
-            # What C raises is in the twin, too: it has called for Python.
+            # Exceptions from C are in the twin, too: it has called Python.
             with contextlib.suppress(Exception):
                 loaded.run_crew(twin.at, arguments)
             twin.leave()
@@ -349,7 +349,7 @@ class Crew:
             twin.add_to(tally)
 
     def _end(self, words: Rows, others: "Sequence[futures.Future[None]]") -> None:
-        """End the others; the alarm comes again before a thread has ended that the system gives no time."""
+        """End the other threads; repeat the check, because the alarm may ring before a starved thread has ended."""
         self._ending.stopped = True
         words[OVER] = 1
         while words[RUNNING]:
@@ -366,9 +366,9 @@ def threads_for(
     *,
     covered: bool,
 ) -> int:
-    """Return on how many of the threads that are *asked* for the tasks of a launch may run; *compiler* makes what that takes, *covered* or not.
+    """Return how many of the *asked* threads may run the tasks of a launch; *compiler* makes the program for it, *covered* or not.
 
-    Launches that are given little have one thread.
+    Launches with little memory have one thread.
     """
     if asked < 2 or native is None:
         return 1
@@ -386,7 +386,7 @@ def threads_for(
 
 
 def run_beside(session: "Session", many: int) -> bool:
-    """Run all tasks of *session* on *many* threads, and let its tally have their sums; False where they have to run in order."""
+    """Run all tasks of *session* on *many* threads, and add their sums to its tally; return False if they have to run in order."""
     limit = None if session.meter is None else session.meter.limit
     if not session.alone or (limit is not None and limit.instructions is not None):
         return False
@@ -409,13 +409,14 @@ def run_beside(session: "Session", many: int) -> bool:
 
 
 class _Launch:
-    """The attempt to run all tasks of *session* on *many* threads; what they have changed is undone where it fails.
+    """The attempt to run all tasks of *session* on *many* threads; after a failure its changes are undone.
 
-    ``tallies`` are the sums of each thread.  ``dear`` is whether later launches do better in order.  ``mixes`` is whether the tasks read or write what they add to, and nothing else is amiss.
+    ``tallies`` are the sums of each thread.  ``dear`` says that later launches are faster in order.  ``mixes`` says
+    that the only problem is that the tasks read or write memory that they add to.
     """
 
     def __init__(self, session: "Session", many: int) -> None:
-        # The memories off chip that the kernel may come to: by an argument, or by an address in memory.
+        # The off-chip memories that the kernel can access: by an argument, or by an address in memory.
         heaps = (
             {a.heap for a in session.given if a.heap is not None} if session.native.program.follows else ()
         )
@@ -435,7 +436,7 @@ class _Launch:
         return loaded
 
     def run_together(self) -> bool:
-        """Run all Block tasks on twins of one core, which threads take one by one, where an earlier launch has shown what a task begins with."""
+        """Run all Block tasks on twins of one core, which threads take one by one, if an earlier launch has shown a task's declarations."""
         program, session, name = self._loaded.program, self._session, self._arch.name
         laid_out = tuple(session.memory_limits.values()) in program.locals
         apart_from_all = not (
@@ -454,7 +455,7 @@ class _Launch:
         together = session.beside(self._loaded, crew.notes[0])
         together.crew = crew
         try:
-            together.run_some([self._groups - 1])  # all others end on the way to the last one
+            together.run_some([self._groups - 1])  # requesting the last one runs all others
         except (Suspicion, MlusimError):
             if session.meter is not None and session.meter.over:
                 raise
@@ -471,13 +472,13 @@ class _Launch:
         return True
 
     def add_at_once(self) -> bool:
-        """Run all tasks; sums are reads and writes like others."""
+        """Run all tasks; sums are recorded as reads and writes."""
         sums = [Sums({}, self._many, IN_THE_RECORD) for _ in range(self._many)]
         rows = self._wave(sums, lambda place: range(place, self._groups, self._many))
         return self._judged(rows is not None and apart(rows))
 
     def add_in_order(self) -> bool:
-        """Run all tasks, wave by wave, between which is added what threads have written down."""
+        """Run all tasks in waves, after each of which the recorded sums of the threads are added."""
         if not self._loaded.program.adds:
             return self.add_at_once()
         manners = [AT_ONCE] + [LATER] * (self._many - 1)
@@ -500,11 +501,12 @@ class _Launch:
         return alone
 
     def _waves(self, sums: Sequence[Sums]) -> "Rows | None":
-        """Return the record of all tasks, None where something has ended one of them."""
+        """Return the record of all tasks, None if a problem has ended one of them."""
         targets, records, first, wide = self.memory.targets(), [], 0, 2 * self._many
         while first < self._groups:
             end = min(first + wide, self._groups)
-            # The first thread adds at once, and so has the rest where the others would do no more than write down.
+            # The first thread adds at once, and so do the others if they would do little else than record
+            # sums.
             left = deque(range(first, end))
             groups = _first_only if self.dear else _from_both_ends
             rows = self._wave(sums, functools.partial(groups, left))
@@ -525,14 +527,12 @@ class _Launch:
         return added * DEAR >= every and carried >= DEAR_BYTES
 
     def _wave(self, sums: Sequence[Sums], groups: "Callable[[int], Iterable[int]]") -> "Rows | None":
-        """Run the groups of tasks that *groups* has for each thread; the record of what they touched."""
+        """Run the groups of tasks that *groups* yields for each thread; return the record of their accesses."""
 
         def part(ending: threads.Ending, place: int) -> "tuple[Session, Notes]":
             notes = Notes(self.memory, ending, sums[place])
             session = self._session.beside(self._compiled(), notes)
-            session.scheduler.chains &= (
-                sums[place].manner == IN_THE_RECORD
-            )  # what is written down is of a task
+            session.scheduler.chains &= sums[place].manner == IN_THE_RECORD  # the records belong to a task
             return session, notes
 
         parts = threads.Threads(self._session, self._many, part, groups).run()
@@ -547,7 +547,7 @@ def _first_only(left: "deque[int]", place: int) -> "Iterable[int]":
 
 
 def _from_both_ends(left: "deque[int]", place: int) -> Iterator[int]:
-    """Yield numbers that are *left* to run: the first thread, which adds at once, has the first of them, and the others the last."""
+    """Yield the next of the numbers *left*: for the first thread, which adds at once, from the beginning, for the others from the end."""
     take = left.pop if place else left.popleft
     with contextlib.suppress(IndexError):
         while True:

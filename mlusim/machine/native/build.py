@@ -1,4 +1,4 @@
-"""From C text to a loaded library: which compiler, which flags, and the cache of what was compiled."""
+"""From C text to a loaded library: the compiler, its flags, and the cache of compiled libraries."""
 
 import contextlib
 import ctypes
@@ -23,14 +23,14 @@ from mlusim.files.writing import changing
 from mlusim.installing import install_command
 
 CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
-ZIG = "zig"  # the folder for what the ziglang package keeps, beside the kernels
+ZIG = "zig"  # the folder of the ziglang package's cache, beside the kernels
 ZIG_FOLDER = "ZIG_GLOBAL_CACHE_DIR"  # names another one
-ELF = b"\x7fELF"  # how libraries begin that may end with a checksum; others are signed
-LONGEST = 600  # seconds: no compiler runs for so long
-MAKING = "making-"  # begins the names of folders in which something is compiled
-LOCKS = "locks"  # has folders that carry the locks of what is compiled, by the first two letters of its name
-MOST_SECONDS = 30.0  # that one process waits for what another compiles
-MOST_BYTES = 256 << 20  # of compiled kernels that are kept
+ELF = b"\x7fELF"  # first bytes of a library that may end with a checksum; others are signed
+LONGEST = 600  # seconds; no compiler runs longer
+MAKING = "making-"  # prefix of folders in which a compiler works
+LOCKS = "locks"  # has a folder of locks for each first two letters of a library's name
+MOST_SECONDS = 30.0  # the longest wait of a process for another's compilation
+MOST_BYTES = 256 << 20  # bytes of compiled kernels in the cache
 NAMES = ("cc", "gcc", "clang")
 FLAGS = (
     "-std=gnu11",
@@ -43,9 +43,9 @@ FLAGS = (
     "-fno-trapping-math",
     "-fvisibility=hidden",
 )
-OPTIMISED = ("-O2", "-ftree-vectorize")  # unless the command says how much
-UNGUARDED = ("-fno-sanitize=undefined",)  # unless the command names a sanitizer: zig looks by itself
-NEEDED = frozenset({"avx2", "f16c", "fma", "bmi1", "bmi2", "movbe"})  # of a processor of x86-64-v3
+OPTIMISED = ("-O2", "-ftree-vectorize")  # unless the command sets the level
+UNGUARDED = ("-fno-sanitize=undefined",)  # unless the command names a sanitizer: zig enables one by default
+NEEDED = frozenset({"avx2", "f16c", "fma", "bmi1", "bmi2", "movbe"})  # features of a processor of x86-64-v3
 FAST = ("-mavx2", "-mf16c", "-mfma", "-mbmi", "-mbmi2", "-mlzcnt", "-mmovbe", "-mpopcnt", "-msse4.2")
 # Of one that vectors of 64 bytes do not slow down, as they do those before VBMI2.
 WIDER = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vbmi2"})
@@ -53,30 +53,30 @@ WIDE = ("-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mprefer-vector-
 
 
 _RUNNING: dict[int, str] = {}
-"""The folder of each compiler that runs now, by its process group."""
+"""The folder of each running compiler, by its process group."""
 
 _ENDS: list[None] = []
 """One entry for each time that the compilers were abandoned."""
 
 
 class BuildError(MlusimError):
-    """No compiler was found, or it failed; the message says which and what it said."""
+    """Raised if no compiler was found, or if it failed; the message names it and quotes its output."""
 
 
 class EngineWarning(Remark):
-    """Python runs where C was asked for or would have been taken; the message says why."""
+    """Warned if Python runs a launch instead of C; the message says why."""
 
 
 @functools.cache
 def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
     """Return the command of a C compiler: *choice* if given, else the first of the system's, else the ``ziglang`` package's.
 
-    *path* is the search path, so that a change of it counts.  Return None if there is no compiler.
+    *path* is the search path, a parameter so that a change of it counts.  Return None if there is no compiler.
     """
     if choice:
         try:
             command = tuple(shlex.split(choice))
-        except ValueError:  # a quotation that does not end
+        except ValueError:  # an unclosed quotation
             return None
         return command if command and shutil.which(command[0], path=path) else None
     for name in NAMES:
@@ -84,7 +84,7 @@ def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
         if program is not None:
             return (program,)
     if importlib.util.find_spec("ziglang") is not None:
-        # Else zig takes all that this processor has; `machine_flags` adds what is wanted.
+        # By default zig uses every feature of this processor; `machine_flags` adds the wanted ones.
         return (sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline")
     return None
 
@@ -95,7 +95,7 @@ def available(environ: Mapping[str, str] = os.environ) -> tuple[str, ...] | None
 
 
 def no_compiler(environ: Mapping[str, str] = os.environ) -> str:
-    """Say in one sentence that the machine has no compiler, and what to do."""
+    """Return a sentence that there is no compiler, and what to do."""
     if environ.get(CHOICE):
         why, instead = f"{CHOICE}={environ[CHOICE]} names no program", "name a C compiler, or unset it"
     else:
@@ -106,7 +106,7 @@ def no_compiler(environ: Mapping[str, str] = os.environ) -> str:
 
 @functools.cache
 def machine_flags() -> tuple[str, ...]:
-    """Return the flags for this processor; none if it lacks something that the fast ones need."""
+    """Return the flags for this processor; none if it lacks a feature that the fast ones need."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return ()
     try:
@@ -125,7 +125,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the folders of this user that can be written, one at least: the user's cache, and one among the temporary ones."""
+    """Yield the folders that this user can write, at least one: the user's cache, and one in the folder of temporary files."""
     chosen, writable = user_cache(environ), False
     temporary = Path(tempfile.gettempdir()) / f"mlusim-{os.getuid() if hasattr(os, 'getuid') else 0}"
     for place in filter(None, (chosen, temporary)):
@@ -141,7 +141,7 @@ def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
-    """Remove every compiled kernel, and what compilers that were killed have left; returns how many kernels there were.
+    """Remove every compiled kernel, and the leftovers of killed compilers; return the number of kernels.
 
     The folder of a compiler that may still run stays.
     """
@@ -158,13 +158,13 @@ def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
 
 
 def _compiled(folder: Path) -> Iterator[Path]:
-    """Yield the kernels in *folder*, and what they share."""
+    """Yield the kernels in *folder*, and their shared objects."""
     yield from folder.glob("*.so")
     yield from folder.glob("*.o")
 
 
 def _sweep(left: Iterable[Path]) -> None:
-    """Remove the folders in which no compiler can still be at work."""
+    """Remove the folders in which no compiler can still be working."""
     for folder in left:
         with contextlib.suppress(OSError):
             if folder.stat().st_mtime < time.time() - LONGEST:
@@ -174,10 +174,11 @@ def _sweep(left: Iterable[Path]) -> None:
 def build(
     text: str, environ: Mapping[str, str] = os.environ, folder: Path | None = None, shared: str = ""
 ) -> Path:
-    """Return the library compiled from *text*, from the cache, which is *folder* if given, where it was compiled before.
+    """Return the library compiled from *text*, from the cache, in *folder* if given, if it was compiled before.
 
-    *shared* is C that many libraries have: it is compiled once, and linked with each.  The name is the digest of texts, flags and
-    compiler.  A file appears under its name when it is complete; of two processes that want the same one waits for the other.  Raises `BuildError`.
+    *shared* is C common to many libraries: it is compiled once, and linked with each.  The name is the digest of
+    texts, flags and compiler.  A file appears under its name when it is complete; of two processes that need the same
+    one, one waits for the other.  Raises `BuildError`.
     """
     command = available(environ)
     if command is None:
@@ -213,7 +214,7 @@ def build(
 
 @contextlib.contextmanager
 def _alone(target: Path) -> Iterator[None]:
-    """Let no other process compile *target* in the block, which goes on all the same where one has compiled for `MOST_SECONDS`."""
+    """Prevent other processes from compiling *target* in the block; after `MOST_SECONDS` of waiting for another one the block runs anyway."""
     place = target.parent / LOCKS / target.name[:2]
     place.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
@@ -223,7 +224,7 @@ def _alone(target: Path) -> Iterator[None]:
 
 
 def _used(path: Path) -> bool:
-    """Return whether *path* is there; it is marked as used now, since the oldest go first."""
+    """Return whether *path* exists, and mark it as just used, because the oldest files are removed first."""
     with contextlib.suppress(OSError):
         os.utime(path)
         return True
@@ -231,7 +232,7 @@ def _used(path: Path) -> bool:
 
 
 def load(text: str, environ: Mapping[str, str] = os.environ, shared: str = "") -> ctypes.PyDLL:
-    """Compile *text*, or take it from the cache, link it with *shared*, and load it.  Raises `BuildError`.
+    """Compile *text*, or find it in the cache, link it with *shared*, and load it.  Raises `BuildError`.
 
     An incomplete library is compiled again, and so is one that another process removed; the second folder is used if
     programs in the first must not run, as in homes that are mounted that way.
@@ -245,7 +246,7 @@ def load(text: str, environ: Mapping[str, str] = os.environ, shared: str = "") -
                 path = build(text, environ, folder, shared)
             return ctypes.PyDLL(str(path))
         except OSError as error:
-            why = why or error  # that of the first folder, which is the one to mend
+            why = why or error  # report the first folder's, which the user should repair
     raise BuildError(
         f"the C of a kernel was compiled and cannot be loaded: {why}; name another folder in {FOLDER}, "
         f"or another compiler in {CHOICE}"
@@ -253,7 +254,7 @@ def load(text: str, environ: Mapping[str, str] = os.environ, shared: str = "") -
 
 
 def _whole(path: Path) -> bool:
-    """Return whether a library is what this user compiled: a truncated one would crash the process when it is used."""
+    """Return whether a library is complete and this user's: a truncated one would crash the process."""
     if not owned(path):
         return False
     try:
@@ -261,13 +262,13 @@ def _whole(path: Path) -> bool:
     except FileNotFoundError:
         return False
     if not content.startswith(ELF):
-        return sys.platform == "darwin"  # there the loader checks the signature
+        return sys.platform == "darwin"  # on macOS the loader checks the signature
     body = content[: -len(_sum(b""))]
     return content == body + _sum(body)
 
 
 def _sum(content: bytes) -> bytes:
-    """Return the checksum that is appended to a library of *content*; the loader does not read it."""
+    """Return the checksum that is appended to a library with this *content*; the loader ignores it."""
     return hashlib.sha256(content).digest()
 
 
@@ -280,7 +281,7 @@ def _digest(text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> str:
     program = shutil.which(command[0]) or command[0]
     try:
         status = Path(program).resolve().stat()
-        # A compiler that was updated under its name compiles again.
+        # A compiler that was updated under the same name compiles again.
         stamp = (status.st_mtime_ns, status.st_size)
     except OSError:
         stamp = (0, 0)
@@ -310,12 +311,12 @@ def _compile(text: str, command: Sequence[str], flags: Sequence[str], target: Pa
         content = library.read_bytes()
         if content.startswith(ELF):
             library.write_bytes(content + _sum(content))
-        library.chmod(0o700)  # whatever the umask: a file that others may write is not read again
+        library.chmod(0o700)  # whatever the umask: a file that others may write would not be loaded
         library.replace(target)
 
 
 def _run(whole: Sequence[str], environ: Mapping[str, str], folder: str) -> tuple[int, str]:
-    """Run a compiler for *folder*; return its exit code and what it says."""
+    """Run a compiler for *folder*; return its exit code and its output."""
     before = len(_ENDS)
     with subprocess.Popen(  # noqa: S603 - the user's
         whole,
@@ -325,10 +326,10 @@ def _run(whole: Sequence[str], environ: Mapping[str, str], folder: str) -> tuple
         encoding="utf-8",
         errors="replace",
         env=environ,
-        process_group=0,  # the compiler with the programs that it starts
+        process_group=0,  # a group for the compiler and its children
     ) as running:
         _RUNNING[running.pid] = folder
-        if len(_ENDS) != before:  # `abandon` came between its start and the line above, and has not seen it
+        if len(_ENDS) != before:  # `abandon` ran after the start but before the registration
             _stop(running.pid)
         try:
             output, errors = running.communicate()
@@ -341,7 +342,7 @@ def _run(whole: Sequence[str], environ: Mapping[str, str], folder: str) -> tuple
 
 
 def abandon() -> None:
-    """End the running compilers and remove their folders, for a process that is about to end at once."""
+    """End the running compilers and remove their folders, in a process that is about to end at once."""
     _ENDS.append(None)
     for group, folder in list(_RUNNING.items()):
         _stop(group)
@@ -350,11 +351,11 @@ def abandon() -> None:
 
 def _stop(group: int) -> None:
     with contextlib.suppress(OSError):
-        os.killpg(group, signal.SIGTERM)  # compilers remove their files then
+        os.killpg(group, signal.SIGTERM)  # on which compilers remove their files
 
 
 def _bound(folder: Path, keep: Path) -> None:
-    """Remove from time to time what compilers left, and the least recently used libraries beyond the number kept."""
+    """Remove, at intervals, leftovers of compilers and the least recently used libraries beyond the limit."""
     if not sweep_due(folder):
         return
     libraries = []
@@ -362,7 +363,7 @@ def _bound(folder: Path, keep: Path) -> None:
         with contextlib.suppress(OSError):
             status = path.stat()
             libraries.append((status.st_mtime_ns, status.st_size, path))
-    # Zig keeps the objects but never finds them again, because their source has a new name each time.
+    # Zig keeps the objects but never finds them again, because their sources are renamed each time.
     objects = (path.parent for path in folder.glob(f"{ZIG}/o/*/kernel.o"))
     _sweep((*objects, *folder.glob(f"{MAKING}*")))
     total = sum(size for _, size, _ in libraries)

@@ -1,8 +1,9 @@
-"""Block tasks that a core runs in C one after the other: Python hears of what they did when the last of them has ended.
+"""Block tasks that a core runs in C one after the other; Python gets their results when the last of them has ended.
 
-To begin a task in Python and to end it takes 0.1 ms, in which no other thread has Python's lock.  A task that calls for nothing
-needs neither: C lets the next one begin as the core's first task has begun, and writes down what it counted.  The first that calls
-for Python, or leaves something to be done, is the last of its chain; Python's part of the core is brought to that task then.
+Beginning and ending a task in Python takes 0.1 ms, during which no other thread has Python's lock.  A task without
+calls to Python needs neither: C begins the next one as the core's first task began, and records its counts.  The
+first task that calls Python, or leaves work for it, is the last of its chain; Python's part of the core is then
+brought to that task.
 """
 
 import ctypes
@@ -20,8 +21,9 @@ from mlusim.memory.space import Space
 from mlusim.time.log import CHUNK, COLUMNS, Rows
 from mlusim.time.quantities import LAUNCH, TASK_PLACES
 
-MOST_TASKS = 64  # of a chain
-# What changes while a task runs begins here in a core's structure, behind the counters, and ends before the addresses of its buffers.
+MOST_TASKS = 64  # tasks of a chain
+# The state that changes while a task runs begins here in a core's structure, after the counters, and ends
+# before the addresses of its buffers.
 BEGINS, ENDS = getattr(layout.Core, LAUNCH[0].name).offset, layout.Core.log.offset
 NUMBER, CORE_ID, GROUP, CLUSTER, OF_MEMORY = map(
     layout.CHAIN_TASK.index, ("taskId", "coreId", "segment", "clusterId", "memory_core")
@@ -33,9 +35,9 @@ READS = TASK_PLACES + len(layout.CHAIN_DONE)
 
 
 class FreshMemory(NamedTuple):
-    """A piece of memory as each task finds it: its bytes, all poison, or the *content* that is kept for it.
+    """A piece of memory at the beginning of each task: its bytes are all poison, or have the *content* stored for it.
 
-    With a *number* it is the allocation of that number, which may become poison as far as a task comes.
+    With a *number* it is the allocation of that number, which may become poison later, as far as a task accesses it.
     """
 
     space: Space
@@ -53,9 +55,9 @@ class FreshMemory(NamedTuple):
 
 
 class DeclaredLocal(NamedTuple):
-    """An array of a function as a task has declared it: its number in the program, that of its line, its first view, the word of its pointer.
+    """An array of a function as a task has declared it: its numbers in the program and of its line, its first view, the word of its pointer.
 
-    Its bytes are filled with *fill*, unless that is negative: others that share them fill them.
+    Its bytes are filled with *fill*, unless that is negative, because other cores that share them fill them.
     """
 
     place: int
@@ -66,7 +68,7 @@ class DeclaredLocal(NamedTuple):
 
     @property
     def allocation(self) -> Allocation:
-        """The bytes that it shows."""
+        """Return the allocation of its bytes."""
         return self.view.allocation
 
     def row(self) -> tuple[int, ...]:
@@ -78,7 +80,7 @@ class DeclaredLocal(NamedTuple):
 class Chain:
     """The chain of the tasks of a core, each of which begins with *tensors* allocations.
 
-    *pieces* are the memory that begins afresh with each; *words* those of variables at file scope.  *arrays* are the
+    *pieces* are the memory that is renewed for each; *words* those of variables at file scope.  *arrays* are the
     arrays of functions that the first task has declared, in this order; the core keeps their numbers.
     """
 
@@ -91,21 +93,22 @@ class Chain:
         most: int = MOST_TASKS,
     ) -> None:
         self.arrays = arrays
-        self.declared = 0  # of the arrays, those that Python's part of the core has, too
-        self.begun = 0  # the task that it is at
+        self.declared = 0  # number of arrays that Python's part of the core has, too
+        self.begun = 0  # its current task
         self.most = most
         self._given = tensors
         self._arrays = np.array([array.row() for array in arrays], np.uint64).reshape(
             -1, len(layout.CHAIN_ARRAY)
         )
         self._spaces = [piece.space for piece in pieces]
-        self._contents = pieces  # which C copies from
+        self._contents = pieces  # from which C copies
         self._pieces = np.array([piece.row() for piece in pieces], np.uint64)
         self._tasks = np.zeros((most, len(layout.CHAIN_TASK)), np.int64)
         self._done = np.empty((most, TASK_PLACES + len(layout.CHAIN_DONE) + self._given), np.int64)
-        # The system provides what is written; behind the most of all tasks there is room for one more.
+        # The system provides pages as they are written; after the counts of all tasks there is space for one
+        # more.
         self._rows = np.empty((layout.CHAIN_ROWS + CHUNK + 1, COLUMNS), np.int64)
-        self._logged: Rows = self._rows  # those of all tasks, in their order
+        self._logged: Rows = self._rows  # the rows of all tasks, in their order
         self._rest = np.empty(ENDS - BEGINS, np.uint8)
         self._words = np.frombuffer(words, np.uint64)
         self.c = layout.Chain()
@@ -118,7 +121,7 @@ class Chain:
             setattr(self.c, name, array.ctypes.data)
 
     def begin(self, tasks: "np.ndarray[Any, Any]", structure: memoryview) -> int:
-        """Let *tasks*, rows of `layout.CHAIN_TASK`, come one after the other; Python has begun one on the core with the *structure*.
+        """Set *tasks*, rows of `layout.CHAIN_TASK`, as the tasks to run; Python has begun the first on the core with the *structure*.
 
         Returns the address of the chain in C.
         """
@@ -132,7 +135,7 @@ class Chain:
         return ctypes.addressof(c)
 
     def twin(self, structure: memoryview, moves: Mapping[Space, int], rows: Rows) -> "tuple[Any, list[Any]]":
-        """Return a chain of the same tasks for the core with the *structure*, whose memories lie so many bytes behind those of the core, and what has to be kept for it.
+        """Return a chain of the same tasks for the core with the *structure*, whose memories are shifted by *moves* bytes, and the objects to keep alive for it.
 
         The logs of its tasks are in *rows*.
         """
@@ -149,9 +152,9 @@ class Chain:
         return c, [arrays, pieces, rest, rows]
 
     def shared(self, others: Sequence[Rows]) -> "tuple[list[int], Sequence[Any] | Rows, list[int]]":
-        """Be at the last task, when all have ended, on the core and on twins; *others* are the rows of logs of these.
+        """Move to the last task, after all have ended on the core and on twins; *others* are the rows of the twins' logs.
 
-        Returns what the last one did, for `Seat.takes`.
+        Returns the results of the last task, for `Seat.takes`.
         """
         many = self.c.many
         done = self._done[:many]
@@ -169,29 +172,29 @@ class Chain:
         return last[:READS], self._logged[len(self._logged) - n :] if n else (), last[READS:]
 
     def begin_again(self) -> None:
-        """Let the same tasks come once more, from the first on, which is as it was when they came before."""
+        """Set the same tasks to run once more, beginning with the first, in its original state."""
         self.begun = self.declared = 0
         self._logged = self._rows
         c = self.c
         c.at, c.met, c.known = 0, 0, len(self.arrays)
 
     def taken(self) -> Rows:
-        """Return the rows of the logs so far; C writes others in their place."""
+        """Return the rows of the logs so far; C then overwrites them."""
         return self._rows[: self.c.nrows].copy()
 
     def left(self, pieces: list[Rows]) -> Rows:
-        """Return the rows of the logs of the tasks that have ended; *pieces* are those that were taken before."""
+        """Return the rows of the logs of the ended tasks; *pieces* are those from earlier calls of `taken`."""
         pieces.append(self.taken())
         self._logged = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
         return self._logged
 
     def done(self) -> Rows:
-        """Return what the tasks that have ended did, a row for each."""
+        """Return the results of the ended tasks, a row for each."""
         return self._done[: self.c.at].copy()
 
     @staticmethod
     def who(done: Rows) -> Rows:
-        """Return the column of *done* that says which thread, or in a team which task, it is of."""
+        """Return the column of *done* with the number of the thread, or in a team with that of the task."""
         column: Rows = done[:, WHO]
         return column
 
@@ -200,7 +203,7 @@ class Chain:
         return self._tasks[: self.c.many]
 
     def stops(self) -> TaskPlace:
-        """Return the place of the task at which the core is, where something ends the threads: nothing of what was done counts."""
+        """Return the place of the task at which the core is when the threads are ended; all results are dropped."""
         at = self._place(self.c.at)
         self.c.at, self.c.met = self.begun, self.declared
         return at
@@ -211,28 +214,28 @@ class Chain:
 
     @property
     def place(self) -> TaskPlace:
-        """The place of the task that Python's part of the core is at."""
+        """Return the place of the current task of Python's part of the core."""
         return self._place(self.begun)
 
     def ended(self) -> Iterator[SilentTasks]:
-        """Yield the doings of the tasks that have ended without Python, of neighbours that did the same once; the core is brought to the task behind them."""
+        """Yield the tasks that have ended without Python, consecutive equal ones together; the core is moved to the task after them."""
         many = self.c.at
         yield from doings(self._done[:many], self._logged, self._tasks[:many])
         self.begun, self.declared = self.c.at, 0
 
     def declares(self) -> Sequence[View]:
-        """Return the views of the arrays that C has declared for the task and Python has not."""
+        """Return the views of the arrays that C has declared for the task but Python has not."""
         views = [array.view for array in self.arrays[self.declared : self.c.met]]
         self.declared = self.c.met
         return views
 
 
 def doings(done: Rows, logged_rows: Rows, places: Rows) -> Iterator[SilentTasks]:
-    """Yield what the tasks at *places*, rows of `layout.CHAIN_TASK`, have *done*, of neighbours that did the same once; the rows of their logs follow each other."""
+    """Yield the results *done* of the tasks at *places*, rows of `layout.CHAIN_TASK`, consecutive equal ones together; the rows of their logs are consecutive."""
     many, row, first = len(done), 0, 0
     told = places[:, [NUMBER, OF_MEMORY, GROUP, CLUSTER, CORE_ID]].tolist()
     raw = done.tobytes()
-    # To compare rows takes NumPy longer than all else here, and most often all are the same.
+    # Comparing rows takes NumPy longer than everything else here, and they are usually all equal.
     if raw == raw[: len(raw) // many] * many:
         ends = [many]
     else:

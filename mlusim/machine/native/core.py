@@ -1,7 +1,7 @@
-"""A core whose kernel runs in C: its counters lie in the C structure, and Python does what is rare.
+"""A core whose kernel runs in C: its counters are in the C structure, and Python does the rare work.
 
-The schedule, barriers, the log, the tally and the predicted time are those of `machine.core`; the body runs on the same
-greenlet, and what C calls up for may switch to another core.
+The schedule, barriers, the log, the tally and the predicted time are those of `machine.core`; the body runs on the
+same greenlet, and a call from C may switch to another core.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class RegisterInC(Register):
-    """A vector register whose bytes C keeps."""
+    """A vector register whose bytes C stores."""
 
     __slots__ = ("_raw",)
 
@@ -57,7 +57,7 @@ class RegisterInC(Register):
 
     @property
     def values(self) -> np.ndarray[Any, Any] | None:
-        """Its elements; None where nothing has written it."""
+        """Return its elements; None if nothing has written it."""
         unset = self._raw[: len(layout.UNSET)].tobytes() == layout.UNSET
         return None if unset else self._raw.view(self.dtype.dtype)
 
@@ -68,7 +68,7 @@ class RegisterInC(Register):
 
 
 def answer(core: "NativeCore", value: Any) -> None:
-    """Hand C the *value* of its call on *core*."""
+    """Return *value* to C as the result of its call on *core*."""
     place = core.c.argv[0]
     if value is None:
         place.kind, place.bits = layout.INTEGER, 0
@@ -102,7 +102,7 @@ def value_of(core: "NativeCore", argument: Any) -> Any:
 
 
 class NativePolls:
-    """`engine.contract.Polls` over the C structure, for what Python executes on the kernel's behalf."""
+    """`engine.contract.Polls` over the C structure, for instructions that Python executes for the kernel."""
 
     __slots__ = ("_at", "_library")
 
@@ -122,7 +122,7 @@ class NativePolls:
         self._library.mlusim_poll_again(self._at, nbytes)
 
 
-MOST_LOCALS = 256  # arrays of functions, each where it has been declared, that a core keeps for further tasks
+MOST_LOCALS = 256  # arrays of functions, each at its place, that a core keeps for further tasks
 ROWS = tuple(ISA.values())
 _built_in = operator.attrgetter(*BUILT_INS)
 
@@ -141,30 +141,26 @@ class NativeCore(Core):
         self.views: list[View | None] = [None]  # the first view of each allocation, by number
         self._pythons: dict[int, Flight] = {}  # effects in flight that Python issued
         self._issued = 0
-        self._meets = False  # whether it is in a barrier that C called for
+        self._meets = False  # whether it is in a barrier at C's request
         self._declaring: tuple[str, int] | None = None
         self._loaded: Loaded = session.native
         self.texts = self._loaded.program.texts  # string literals of the kernel
         self.screen: Looks | None = session.screen
         self.seat = None  # type: ignore[assignment]
         self._start: Start | None = None
-        self._shares = (
-            False  # whether it has memory at file scope that is the cluster's: it runs no further task
-        )
+        self._shares = False  # whether it has cluster memory at file scope: it then runs no further task
         self._locals: dict[tuple[int, int, int], Ptr] = {}
-        self._declared: list[tuple[int, int, Ptr]] = []  # by the first task, in this order
+        self._declared: list[tuple[int, int, Ptr]] = []  # declarations of the first task, in this order
         self._chain: Chain | None = None
-        self._tried = False  # whether there may be a chain has been found out
-        self._most = MOST_TASKS  # of a chain
-        self.first_tensor = 0  # the number of the first tensor that it is given, once it is made ready
-        self._resumes: Callable[[], None] | None = (
-            None  # goes on with a chain that has begun, and has called for Python
-        )
+        self._tried = False  # whether the possibility of a chain has been checked
+        self._most = MOST_TASKS  # most tasks of a chain
+        self.first_tensor = 0  # the number of its first tensor argument, once it is ready
+        self._resumes: Callable[[], None] | None = None  # continues a chain that has begun and called Python
 
     # -- the run ---------------------------------------------------------------------------------
 
     def run(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
-        """Run the kernel's C; raises what Python raised on its behalf."""
+        """Run the kernel's C; raises exceptions of Python code that ran for it."""
         if self.seat is None:
             self._prepare(kernel, arguments)
             if self._start is not None:
@@ -192,10 +188,10 @@ class NativeCore(Core):
             raise
 
     def _foreseen(self, start: Start, *, team: bool = False) -> Chain | None:
-        """Return the chain for all tasks, where an earlier launch has shown what arrays the first one declares; None elsewhere.
+        """Return the chain for all tasks, if an earlier launch has shown the arrays declared by the first one; None otherwise.
 
-        They are declared here for their addresses and numbers, and end before a task begins.  In a *team* the core may be a memory
-        core, and have memory of the cluster, which begins with each union.
+        They are declared here for their addresses and numbers, and end before a task begins.  In a *team* the core
+        may be a memory core, and have memory of the cluster, which begins with each union.
         """
         located = self._loaded.program.locals.get(self._limits)
         if located is None or not self._chains(team=team):
@@ -218,19 +214,19 @@ class NativeCore(Core):
 
     @property
     def _limits(self) -> tuple[int, ...]:
-        """The bytes that the memories of the launch hold, within which its arrays have their addresses; a memory core has its own arrays."""
+        """Return the sizes of the launch's memories, which determine the addresses of its arrays; a memory core has its own arrays."""
         sizes = tuple(self.session.memory_limits.values())
         return (*sizes, 0) if self.place.memory_core else sizes
 
     def _chains(self, *, team: bool = False) -> bool:
-        """Return whether there may be a chain: not where something looks at each task."""
+        """Return whether there may be a chain: not if an observer needs each task."""
         return not self._hears_declarations and (team or not (self.place.memory_core or self._shares))
 
     def _chained(self, start: Start, *, team: bool = False) -> Chain | None:
-        """Return the chain for further tasks, of which the first has ended; None where something looks at each."""
-        # Something else that the first task came to has a number, too: its arrays are declared by Python then.
+        """Return the chain for further tasks, the first of which has ended; None if an observer needs each task."""
+        # If the first task accessed other memory, too, that has a number: then Python declares the arrays.
         same = len(self.views) == start.views + len(self._declared)
-        if same and self.place.task == 0:  # on threads other tasks come first, too, and may declare less
+        if same and self.place.task == 0:  # on threads another task may be first, and may declare less
             self._loaded.program.locals[self._limits] = [
                 (
                     place,
@@ -257,7 +253,7 @@ class NativeCore(Core):
         return Chain(start.views - 1, self._fresh(start), start.places, arrays, most)
 
     def _fresh(self, start: Start) -> list[FreshMemory]:
-        """Return the memory that begins afresh with each task: what is filled, and poison, of which large pieces stand for themselves."""
+        """Return the memory that is renewed for each task: filled pieces, and poison, where large allocations are separate pieces."""
         filled = {allocation for allocation, _ in start.filled}
         pieces = []
         for space, arena in self.used.items():
@@ -275,7 +271,7 @@ class NativeCore(Core):
         return pieces
 
     def _fill_of(self, pointer: Ptr) -> int:
-        """Return what fills an array of a function: a memory core's are zeros, and those of a cluster are filled once for all."""
+        """Return the fill of an array of a function: zeros on a memory core; none for a cluster's arrays, which are filled once."""
         if pointer.view.space is SRAM:
             return -1
         return 0 if self.place.memory_core and pointer.view.space in (NRAM, WRAM) else POISON
@@ -309,7 +305,7 @@ class NativeCore(Core):
             self._catch_up(chain)
 
     def _catch_up(self, chain: Chain) -> None:
-        """Bring this core to the task of *chain* at which C is: count those before it, and declare what C has declared."""
+        """Bring this core to C's current task of *chain*: count those before it, and make the declarations that C has made."""
         if chain.c.at > chain.begun:
             session, before = self.session, chain.begun
             bound = (v.allocation for views in self.bindings for v in views.values() if v.space is GDRAM)
@@ -320,7 +316,7 @@ class NativeCore(Core):
                     self.arenas[allocation.space].reaches(allocation)
                 session.tally.declares(self, arrays)
                 session.tally.add_silent(tasks, tensors)
-            if session.crew is None:  # else it has begun at the last of them
+            if session.crew is None:  # otherwise it has begun at the last of them
                 session.scheduler.passed(self, chain.begun - before)
             union = Union(block=True, number=chain.place.task)
             union.cores.append(self)
@@ -334,7 +330,7 @@ class NativeCore(Core):
             self.bindings.append(view.siblings)
 
     def _prepare(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
-        """Make everything that the C of *kernel* begins with; the same for each task that this core runs."""
+        """Create everything that the C of *kernel* needs at its beginning, the same for each task of this core."""
         self.seat = seat = taken()
         self.c = seat.c
         self._sit(seat)
@@ -350,9 +346,10 @@ class NativeCore(Core):
     def make_ready(
         self, kernel: "Kernel", arguments: Sequence[Any], tasks: "np.ndarray[Any, Any]", *, team: bool = False
     ) -> Chain | None:
-        """Make everything that launches of *kernel* begin with, and return the chain of all their *tasks*; None where something looks at each.
+        """Create everything that launches of *kernel* need at their beginning, and return the chain of all their *tasks*; None if an observer needs each task.
 
-        So it is, too, where no launch has shown yet what arrays the tasks declare.  In a *team* it is a chain of any one task.
+        Also None if no launch has shown yet which arrays the tasks declare.  In a *team* it is a chain of any single
+        task.
         """
         self.arguments = list(arguments)
         bound, self._most = len(self.bindings), len(tasks)
@@ -363,7 +360,7 @@ class NativeCore(Core):
         self._chain = chain = self._foreseen(start, team=team)
         if chain is not None:
             self.seat.c.chain = chain.begin(tasks, self.seat.bytes)
-        # Nothing keeps the tensors of this launch: another one is given others, of the same numbers.
+        # Nothing keeps the tensors of this launch: another launch has others, with the same numbers.
         tensors = [n for n, view in enumerate(self.views) if view is not None and view.space is GDRAM]
         self.first_tensor = min(tensors, default=0)
         for number in tensors:
@@ -374,9 +371,9 @@ class NativeCore(Core):
         return chain
 
     def resume(self, views: Sequence[View], resumes: Callable[[], None]) -> None:
-        """Be in the first task that has called for Python, of launches that were ready: *views* are of the tensors that it is given.
+        """Enter the first task that called Python in a prepared launch: *views* are those of its tensor arguments.
 
-        *resumes* goes on with C when the task runs.
+        *resumes* continues with C when the task runs.
         """
         for nth, view in enumerate(views):
             number = self.first_tensor + nth
@@ -386,21 +383,21 @@ class NativeCore(Core):
         self._resumes = resumes
 
     def take_up(self, place: TaskPlace, union: Union, *, ended: bool) -> None:
-        """Be in the task of *place*, which C runs and Python takes over, or has run where it has *ended*; no other follows."""
+        """Enter the task at *place*, which C runs and Python takes over, or which has *ended* in C; no other follows."""
         self.begin(place, union)
         self.ended, self._shares = ended, True
         self._meets = not ended
         self.seat.called = self.called
 
     def _keep(self) -> None:
-        """Let the C know what a driver keeps in the heaps of the pointers that the kernel is given."""
+        """Describe to C the allocations that a driver keeps in the heaps of the kernel's pointer arguments."""
         heaps = dict.fromkeys(a.heap for a in self.session.given)
         for heap in heaps:
             for allocation in () if heap is None else tuple(heap.kept.values()):
                 self.pointer(self.bind(allocation, uint8))
 
     def renew(self, place: TaskPlace, union: Union) -> None:
-        """Run the task of *place* next, with the same arguments and declarations, whose bytes are poison again."""
+        """Run the task at *place* next, with the same arguments and declarations, whose bytes are poison again."""
         start, seat = self._start, self.seat
         assert start is not None
         self.away.clear()
@@ -421,21 +418,21 @@ class NativeCore(Core):
         self._pythons.clear()
 
     def _undeclare(self, chain: Chain | None, start: Start) -> None:
-        """End what was declared behind what every task begins with; the numbers of a chain's arrays lead to no bytes until a task declares them again."""
+        """End the declarations after those that every task begins with; the numbers of a chain's arrays have no bytes until a task declares them again."""
         for array in () if chain is None else chain.arrays:
             self.seat.describes_nothing(array.word >> layout.OFFSET_BITS)
         self.close_bindings(start.bindings)
         for space, arena in self.used.items():
             arena.cut(*start.declared.get(space, (0, 0)))
-        # All of an arena is poison again then, also what every task begins with.
+        # All of an arena is poison again then, including the part that every task begins with.
         for allocation, content in start.filled:
             allocation.raw[:] = content
 
     def release(self) -> None:
-        """Close every pointer, and give the memories and the seat back; no further task will come."""
+        """Close every pointer, and release the memories and the seat; no further task will follow."""
         super().release()
         if self.seat is not None:
-            self._declaring = self.site()  # where it was last
+            self._declaring = self.site()  # its last position
             self.seat.forget(1, len(self.views), self.c.most_cells)
             give(self.seat)
             self.seat = self.c = self._start = self._chain = None  # type: ignore[assignment]
@@ -454,17 +451,17 @@ class NativeCore(Core):
             self.c.steps = self.log.at
         if self._loaded.stack_end:
             self.c.stack_end = self._loaded.stack_end
-        mlu.lines, mlu.spare = tally.lines, tally.spare  # for rows that Python performs
+        mlu.lines, mlu.spare = tally.lines, tally.spare  # for rows that Python executes
         counters = seat.counters
         self.loads, self.stores = counters[LOADS.name], counters[STORES.name]  # type: ignore[assignment]
         for field in (WORK, TRAFFIC, COUNTS):
             setattr(mlu, field.name, counters[field.name])
         self.polls = NativePolls(seat.at, self._loaded.library)  # type: ignore[assignment]
 
-    # -- what C and Python tell each other -------------------------------------------------------
+    # -- exchange between C and Python -------------------------------------------------------
 
     def _from_c(self) -> None:
-        """Take over what C changed, before Python acts."""
+        """Copy C's changes to the Python core, before Python acts."""
         c = self.c
         self.pending, self.fence = c.pending, bool(c.fence)
         self.head.transactions, self.head.transfers = c.head_transactions, c.head_transfers
@@ -480,8 +477,8 @@ class NativeCore(Core):
         self.c.head_transactions, self.c.head_transfers = self.head.transactions, self.head.transfers
 
     def called(self, why: int, a: int, b: int) -> None:
-        """Do what C calls for, *why* with *a* and *b*; what this raises ends the kernel."""
-        if why == layout.STEPS:  # nothing else that Python acts on has changed
+        """Handle a call from C for the reason *why* with *a* and *b*; exceptions raised here end the kernel."""
+        if why == layout.STEPS:  # no other state for Python has changed
             assert isinstance(self.log, StepLog)
             self.log.grow(of_core=bool(a))
             return
@@ -489,7 +486,7 @@ class NativeCore(Core):
         try:
             if why in (layout.MEET, layout.ATOMIC) and self._chain is not None and self._chain.c.crew:
                 raise Suspicion
-            if why == layout.MEET:  # this and the next need nothing of what C changed
+            if why == layout.MEET:  # this case and the next use none of C's changes
                 self._meet(a)
             elif why == layout.ATOMIC:
                 self.atomic_step(bool(a))
@@ -499,7 +496,7 @@ class NativeCore(Core):
                     if chain.c.crew:
                         raise Suspicion
                     self._catch_up(chain)
-                    chain.c.known = chain.c.met  # what is declared from here on, Python declares
+                    chain.c.known = chain.c.met  # from now on Python makes the declarations
                 self._from_c()
                 self._UPS[why](self, a, b)
                 self._to_c()
@@ -509,7 +506,7 @@ class NativeCore(Core):
             raise
 
     def _meet(self, number: int) -> None:
-        """Meet others at a barrier, before which C has waited for the own pipes."""
+        """Meet others at a barrier, before which C has waited for the core's own pipes."""
         self._meets = True
         try:
             self.union.arrive(self, *barrier(ROWS[number].name))
@@ -517,7 +514,7 @@ class NativeCore(Core):
             self._meets = False
 
     def met(self, number: int, cores: int) -> None:
-        """Note the *number*-th meeting of the union, of *cores*; C does where it waits for it."""
+        """Log the *number*-th meeting of the union, of *cores*; C logs it if it waits for it."""
         if self._meets and self.seat is not None:
             self.seat.met[0], self.seat.met[1] = number, cores
         else:
@@ -544,7 +541,7 @@ class NativeCore(Core):
             pointer[index] = value_of(self, self.c.argv[2])
         else:
             answer(self, pointer[index])
-        if self.screen is not None:  # it has not heard of the access, which was not a fault
+        if self.screen is not None:  # it does not know of this access, which was not a fault
             raise Suspicion
 
     def _library(self, number: int, _: int) -> None:
@@ -557,7 +554,7 @@ class NativeCore(Core):
 
     @property
     def source(self) -> Allocation | None:
-        """The allocation that the last large copy read."""
+        """Return the allocation that the last large copy read."""
         number = -1 if self.c is None else self.c.source
         view = self.views[number] if number > 0 else None
         return None if view is None else view.allocation
@@ -569,7 +566,7 @@ class NativeCore(Core):
 
     @property
     def source_at(self) -> int:
-        """Byte of the source that is executed."""
+        """Return the byte offset in the source that is executed."""
         return 0 if self.c is None else int(self.c.source_at)
 
     @source_at.setter
@@ -604,22 +601,22 @@ class NativeCore(Core):
 
     @property
     def flies(self) -> bool:
-        """True where a screened run remembers what an asynchronous effect may meet."""
+        """Return whether a screened run records the possible conflicts of asynchronous effects."""
         return self._loaded.program.flies
 
     def number_of(self, allocation: Allocation) -> int:
-        """Return the number of *allocation*, which this core's C or Python reaches."""
+        """Return the number of *allocation*, which this core's C or Python accesses."""
         if allocation not in self._numbers:
             self.pointer(self.bind(allocation, uint8))
         return self._numbers[allocation]
 
     def described_again(self, pointer: Ptr) -> None:
-        """Let C know what has become of the memory that *pointer* leads to."""
+        """Update C's description of the memory of *pointer*."""
         self.seat.describe(self._numbers[pointer.view.allocation], pointer.view.allocation)
 
     def pointer_of(self, word: int, dtype: int) -> Any:
-        """Return the pointer that *word* is, seen as elements of *dtype* (-1: as it was declared)."""
-        # Half of the room is added first, so that a negative offset takes nothing from the number.
+        """Return the pointer for *word*, with elements of *dtype* (-1: as declared)."""
+        # Half of the range is added first, so that a negative offset does not borrow from the number.
         number = (word + (1 << layout.OFFSET_BITS - 1) & (1 << 64) - 1) >> layout.OFFSET_BITS
         offset = (word - (number << layout.OFFSET_BITS) + (1 << 63) & (1 << 64) - 1) - (1 << 63)
         view = self.views[number] if 0 < number < len(self.views) else None
@@ -659,7 +656,7 @@ class NativeCore(Core):
             arena.allocate_again(view.allocation)
             view.open_again()
             self.bindings.append(view.siblings)
-            if view.allocation in self._numbers:  # an array of the chain, whose number has led to no bytes
+            if view.allocation in self._numbers:  # an array of the chain, whose number had no bytes
                 self.described_again(pointer)
         return pointer
 
@@ -684,7 +681,7 @@ class NativeCore(Core):
     # -- effects in flight -----------------------------------------------------------------------
 
     def fly(self, flight: Flight, load: CopyLoad) -> None:
-        """Take an asynchronous effect that Python issued, behind those of C."""
+        """Accept an asynchronous effect that Python issued, after those of C."""
         if self.c is None:
             super().fly(flight, load)
             return
@@ -693,7 +690,7 @@ class NativeCore(Core):
         self._issued += 1
         self._pythons[self._issued] = flight
         c = self.c
-        # The array is Python's, which alone can make it larger.
+        # The array belongs to Python, which alone can enlarge it.
         if c.nflights == c.most_flights:
             self.seat.grow()
         last = self.seat.flights[c.nflights]
@@ -710,7 +707,7 @@ class NativeCore(Core):
         return bool(self.flights) or (self.c is not None and self.c.nflights > 0)
 
     def drain(self, pipe: Pipe | None = None) -> None:
-        """Land what is in flight, C's effects and Python's in the order of their issue."""
+        """Land the effects in flight, C's and Python's in the order of their issue."""
         if self.c is None or not self.c.nflights:
             super().drain(pipe)
             return
@@ -718,7 +715,7 @@ class NativeCore(Core):
         self._act(self._loaded.library.mlusim_drain, pipes)
 
     def _act(self, function: Callable[[int, int], object], argument: int) -> None:
-        """Let C act amid what Python does for it: what C then calls for begins with what Python has changed by now."""
+        """Let C act during Python's work for it: calls from C then see Python's changes so far."""
         self._to_c()
         try:
             function(ctypes.addressof(self.c), argument)
@@ -728,7 +725,7 @@ class NativeCore(Core):
     # -- where the kernel is ---------------------------------------------------------------------
 
     def site(self) -> tuple[str, int]:
-        """Return the file and line of the statement of the source that this core is at."""
+        """Return the file and line of the current statement."""
         if self._declaring is not None:
             return self._declaring
         if self.c is None:
@@ -737,17 +734,17 @@ class NativeCore(Core):
         return file, line
 
     def variables(self) -> Iterator[bytes]:
-        """Return the bytes of C's own variables, of those that have an address, and of those at file scope."""
+        """Yield the bytes of C's own variables, of those that have an address, and of those at file scope."""
         yield self.c.state.to_bytes(8, "little")
         yield from self.seat.variables()
 
     def spin(self, *_: int) -> None:
-        """Let the others run: C has read the same shared bytes for long."""
+        """Let the other cores run: C has read the same shared bytes many times."""
         self.session.scheduler.spin(self)
 
     @contextlib.contextmanager
     def declaring(self, file: str, line: int) -> Iterator[None]:
-        """Put down what is declared inside to this line of the source."""
+        """Attribute declarations in the block to this line of the source."""
         self._declaring = file, line
         try:
             yield
@@ -759,7 +756,7 @@ class NativeCore(Core):
         raise self.blame(self._loaded.form.fault(why, *values))
 
     def _suspect(self, why: int, change: int) -> None:
-        """Note that C has found what a checker may report, or that its record is full; *change* is one more than the number of a change of a value, or of a row."""
+        """Record that C has found a possible report of a checker, or that its record is full; *change* is one more than the number of a change of a value, or of a row."""
         assert self.screen is not None
         if not change:
             self.screen.suspected(self, why)
@@ -781,7 +778,7 @@ class NativeCore(Core):
         self.screen.suspected(self, why, self._loaded.program.changes[change - 1](*values))
 
     def _misplaced(self, *, store: bool) -> MisplacedScalar:
-        """Return the scalar load or *store* that C is at."""
+        """Return the scalar load or *store* at which C is."""
         place, start = self.c.argv[0], self.c.argv[1].bits
         dtype, view, site = MEMORY_TYPES[place.dtype], self.views[place.bits], Site(*self.site())
         assert view is not None
@@ -794,9 +791,9 @@ class NativeCore(Core):
         layout.ROW: _row,
         layout.ACCESS: _access,
         layout.SPIN: spin,
-        layout.LOG: lambda *_: None,  # the log has been taken
+        layout.LOG: lambda *_: None,  # the log has already been copied
         layout.LAND: lambda self, number, _: self._land(self._pythons.pop(number)),
-        layout.TICK: lambda *_: None,  # Python has looked after signals
+        layout.TICK: lambda *_: None,  # Python has already handled signals
         layout.LIBRARY: _library,
         layout.GROW: lambda self, *_: self.seat.grow(),
         layout.DISTANCE: lambda self, *_: answer(
