@@ -640,9 +640,10 @@ class NativeCore(Core):
     def declare_local(
         self, place: int, space: Space, dtype: DType, count: int, name: str, *, stack: bool, align: int = 1
     ) -> Ptr:
-        """Declare an array of a function, of the number *place* in the program, as `declare` does.
+        """Declare an array of a function, with the number *place* in the program, as `declare` does.
 
-        A core that runs task after task has what an earlier task declared there once more, if the memory is as full as it was.
+        A core that runs task after task reuses an earlier task's declaration there, if the memory is as full as it
+        was.
         """
         arena = self.arenas.get(space)
         if self._start is None or self._hears_declarations or self.place.memory_core or arena is None:

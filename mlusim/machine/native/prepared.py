@@ -1,8 +1,8 @@
-"""Launches that are prepared: the session, the core and the chain of tasks of one serve the next of the same kernel on the same grid.
+"""Prepared launches: the session, the core and the chain of tasks of one launch are reused for the next of the same kernel on the same grid.
 
-What a launch begins with follows from the kernel, its grid and its options; only the tensors and numbers differ from one to the next.
-So all that is left to do is to write down the arguments, to let C run all tasks, and to copy what it counted; what a launch has to say
-of itself is worked out when it is asked for.  Where a task calls for Python, the session is taken up as if the launch had begun in the
+The initial state of a launch follows from the kernel, its grid and its options; only the tensors and numbers differ
+between launches. So a launch only writes its arguments, lets C run all tasks, and copies the counts; its results are
+computed when they are requested.  If a task calls Python, the session continues as if the launch had begun in the
 usual way, and the launch is not prepared again.
 """
 
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from mlusim.machine.options import Request
     from mlusim.machine.session import Session
 
-MOST_TASKS = 4096  # of a launch, each of which has a row of counters
+MOST_TASKS = 4096  # tasks of a launch, each with a row of counters
 _running = threading.Lock()
-"""Held while a prepared launch runs: one within it, or on another thread, is made in the usual way."""
+"""Held while a prepared launch runs: one within it, or on another thread, runs in the usual way."""
 
 
 class _Shared(Pool):
-    """The on-chip memories of a prepared launch, which are those of all others, too: one of them runs at a time."""
+    """The on-chip memories of a prepared launch, which all prepared launches share, since only one runs at a time."""
 
     _made: ClassVar[dict[tuple[Space, int, int], Bytes]] = {}
 
@@ -56,7 +56,7 @@ class _Shared(Pool):
         self._taken: Counter[tuple[Space, int]] = Counter()
 
     def take(self, space: Space, nbytes: int) -> Bytes:
-        """Return the byte array of *nbytes* bytes that the launch has not taken yet."""
+        """Return a byte array of *nbytes* bytes that the launch has not used yet."""
         key = space, nbytes, self._taken[space, nbytes]
         self._taken[space, nbytes] += 1
         raw = self._made.get(key)
@@ -65,15 +65,15 @@ class _Shared(Pool):
         return raw
 
     def give(self, space: Space, raw: Bytes) -> None:
-        """Do nothing: it is there for the next launch."""
+        """Do nothing: the array stays for the next launch."""
 
 
 class Unfit(Exception):
-    """The arguments are not like those that the launch was prepared for."""
+    """The arguments differ from those for which the launch was prepared."""
 
 
 class LaunchCounts(NamedTuple):
-    """The counts of a launch: of its tasks, the rows of their logs, and bytes, instructions and lines where they are not 0, as `mlusim_counted` has them."""
+    """The counts of a launch: of its tasks, the rows of their logs, and the non-zero bytes, instructions and lines in the form of `mlusim_counted`."""
 
     done: Rows
     rows: Rows
@@ -81,7 +81,7 @@ class LaunchCounts(NamedTuple):
 
 
 class Counted:
-    """The counts of a launch with the memories *given*, which stay where C has them until someone asks, or until the next launch of *prepared*."""
+    """The counts of a launch with the memories *given*, which stay in C until they are requested, or until the next launch of *prepared*."""
 
     __slots__ = ("__weakref__", "_counts", "_prepared", "given")
 
@@ -89,11 +89,11 @@ class Counted:
         self._prepared, self.given = prepared, allocations
         self._counts: LaunchCounts | None = None
 
-    printed: ClassVar[tuple[str, ...]] = ()  # it has not called for Python
+    printed: ClassVar[tuple[str, ...]] = ()  # it has not called Python
 
     @property
     def request(self) -> "Request":
-        """The request for such launches, without arguments."""
+        """Return the request for such launches, without arguments."""
         return self._prepared.request
 
     def tally(self) -> Tally:
@@ -109,14 +109,14 @@ class Counted:
 
 
 def _nothing() -> None:
-    """Return nothing: C has no counts."""
+    """Return None: C has no counts."""
 
 
 class Prepared:
-    """The launch of *session*, which has not run, ready to run with other arguments; `fits` says whether it can be."""
+    """The launch of *session*, which has not run, prepared for other arguments; `fits` says whether that is possible."""
 
     def __init__(self, session: "Session", heap: Heap) -> None:
-        self.heap = heap  # in which its tensors are
+        self.heap = heap  # the heap of its tensors
         self._session = session
         session.pool = _Shared()
         self._loaded: Loaded = session.native
@@ -128,21 +128,21 @@ class Prepared:
         self._first = self._core.first_tensor
         session.request = evolve(session.request, arguments=())
         self._numbers: dict[Allocation, int] = {}
-        # Of the launch that runs.
+        # State of the running launch.
         self._allocations: tuple[Allocation, ...] = ()
         self._arguments: Sequence[Any] = ()
-        self._carrier: Carrier | None = None  # of its strand
-        self._broken = False  # whether it has called for Python
+        self._carrier: Carrier | None = None  # the carrier of its strand
+        self._broken = False  # whether it has called Python
         self._outcome: BaseException | None = None
-        self._pieces: list[Rows] = []  # of the logs
+        self._pieces: list[Rows] = []  # rows of the logs
         self._sums = np.empty(2 * (len(DIRECTIONS) + 3 * len(ISA)), np.int64)
         self._sums_at = self._sums.ctypes.data
-        # Of the launch whose counts C still has; it keeps no tensors of a launch that is forgotten.
+        # State of the launch whose counts C still has; weak, so that it keeps no tensors alive.
         self._last: Callable[[], Counted | None] = _nothing
-        self.taking = threading.Lock()  # held while these are copied
+        self.taking = threading.Lock()  # held while these counts are copied
 
     def _ready(self, session: "Session") -> "tuple[NativeCore, Chain | None]":
-        """Make what the launches begin with; return the core that is given the arguments, and its chain, None where they cannot be prepared."""
+        """Create the initial state of the launches; return the core for the arguments, and its chain, or None if they cannot be prepared."""
         core: NativeCore = session.ready()  # type: ignore[assignment]
         chain = core.make_ready(session.request.kernel, session.bound(core), session.block_tasks())
         if chain is not None:
@@ -152,7 +152,7 @@ class Prepared:
 
     @property
     def cores(self) -> int:
-        """Return how many cores it keeps."""
+        """Return the number of its cores."""
         return 1
 
     # -- the run -----------------------------------------------------------------------------------
@@ -160,10 +160,10 @@ class Prepared:
     def run(
         self, device: object, arguments: Sequence[Any], running: "list[Collection[Allocation]]"
     ) -> "Counted | Session | None":
-        """Run the launch with *arguments*, which fit; None where they are not like those that it was prepared for.
+        """Run the launch with *arguments*, which fit; None if they differ from those for which it was prepared.
 
-        Returns what was counted, or the session where a task has called for Python: it is `broken` then.  While it runs, its memories are
-        among those that are *running*.  Raises what the launch raises.
+        Returns the counts, or the session after a task has called Python: it is then `broken`.  While it runs, its
+        memories are in the list *running*.  Raises the exceptions of the launch.
         """
         if not _running.acquire(blocking=False):
             return None
@@ -182,8 +182,8 @@ class Prepared:
             _running.release()
 
     def _take(self, device: object, arguments: Sequence[Any]) -> tuple[Allocation, ...] | None:
-        """Write down the *arguments* for C; return the memories that they lead to."""
-        # Behind an address that the kernel reads there may be any of these.
+        """Write the *arguments* for C; return their memories."""
+        # An address that the kernel reads may lead to any of these.
         if self._loaded.program.follows and self.heap.kept:
             return None
         numbers, seat = self._numbers, self._core.seat
@@ -215,7 +215,7 @@ class Prepared:
             numbers.clear()
 
     def _give_counts_up(self) -> None:
-        """Let the last launch have a copy of its counts if anyone may ask for them yet: C writes others in their place."""
+        """Give the last launch a copy of its counts if they may still be requested: C is about to overwrite them."""
         last, self._last = self._last(), _nothing
         if last is not None:
             last.taken()
@@ -253,14 +253,14 @@ class Prepared:
         return counted
 
     def counts(self) -> LaunchCounts:
-        """Return a copy of what the last launch has counted."""
+        """Return a copy of the last launch's counts."""
         chain = self.chain
         assert chain is not None
         many = self._loaded.library.mlusim_counted(self._core.seat.at, self._sums_at)
         return LaunchCounts(chain.done(), chain.left(self._pieces), self._sums[:many].copy())
 
     def _carry(self) -> None:
-        """Let C run all tasks, on a strand; where one calls for Python, go on as any launch does."""
+        """Let C run all tasks, on a strand; if one calls Python, continue as any launch does."""
         core, seat = self._core, self._core.seat
         left = 0
         try:
@@ -268,7 +268,7 @@ class Prepared:
                 left = self._loaded.run_again(seat.at, seat.given.at)
                 if not left:
                     self._pieces.append(self.chain.taken())  # type: ignore[union-attr]
-        except BaseException as error:  # noqa: BLE001 - raised again where the launch has been taken up
+        except BaseException as error:  # noqa: BLE001 - raised again in the continued launch
             if not self._broken:
                 self._break()
             self._outcome = error
@@ -280,12 +280,12 @@ class Prepared:
         self._core.called(why, a, b)
 
     def _break(self) -> None:
-        """Take the launch up in its session, as a launch that has begun in the usual way: a task calls for Python."""
+        """Continue the launch in its session, as if it had begun in the usual way, because a task calls Python."""
         core, session, chain = self._core, self._session, self.chain
         assert chain is not None
         assert self._carrier is not None
         self._broken = True
-        # For other cores of this launch.
+        # Other cores of this launch need this.
         session.pool, session.request = Pool(), evolve(session.request, arguments=tuple(self._arguments))
         if self._pieces:
             chain.left(self._pieces)
@@ -295,31 +295,31 @@ class Prepared:
         session.take_up(core, self._carrier)
 
     def _resume(self) -> None:
-        """Go on behind C, which has come back."""
+        """Continue after C has returned."""
         outcome, self._outcome = self._outcome, None
         if outcome is not None:
             raise outcome
 
     @property
     def request(self) -> "Request":
-        """The request for it, without arguments."""
+        """Return its request, without arguments."""
         return self._session.request
 
     @property
     def broken(self) -> bool:
-        """Return whether it has been taken up, and runs no more."""
+        """Return whether it has been continued in Python, and will not run again."""
         return self._broken
 
     def close(self) -> None:
-        """Give its memories back; it is not used any more."""
+        """Release its memories; it is not used again."""
         self._give_counts_up()
         if self._core.seat is not None:
             self._core.release()
 
-    # -- what it has done --------------------------------------------------------------------------
+    # -- results --------------------------------------------------------------------------
 
     def tally(self, counted: Counted) -> Tally:
-        """Return the sums of a launch that has *counted* so."""
+        """Return the sums of a launch with the counts *counted*."""
         session = self._session
         tally = Tally(session.board, session.memory_limits)
         totals = tally.traffic_by, tally.counts, tally.lines, tally.spare
@@ -333,7 +333,7 @@ class Prepared:
         return tally
 
     def _add_tasks(self, tally: Tally, done: Rows, rows: Rows, allocations: Sequence[Allocation]) -> None:
-        """Add to *tally* what tasks have *done*, with the *rows* of their logs, in launches with *allocations*."""
+        """Add to *tally* the results *done* of tasks, with the *rows* of their logs, in launches with *allocations*."""
         tensors = {a: n for n, a in enumerate(allocations, self._first)} if self._session.timing else None
         for tasks in doings(done, rows, self._places(done)):
             self._memories_of(tasks).tell(tally, tasks)
@@ -348,7 +348,7 @@ class Prepared:
 
 
 class PreparedUnions(Prepared):
-    """A launch of unions, ready in the same way: as many have cores as are resident at once, each of which is ready for any of its tasks."""
+    """A prepared launch of unions: there are cores for as many unions as are resident at once, each prepared for any of its tasks."""
 
     def _ready(self, session: "Session") -> "tuple[NativeCore, Chain | None]":
         places = task_rows(session)
@@ -366,7 +366,7 @@ class PreparedUnions(Prepared):
         ledger = Chain(chains[self._every[0]].c.given, (), b"", (), len(places))
         self._team = Team(sets, chains, places, ledger)
         lead = self._team.lead
-        # C copies to the others what the first is given.
+        # C copies the first core's arguments to the others.
         if any(
             (c.first_tensor, chains[c].c.given) != (lead.first_tensor, chains[lead].c.given)
             for c in self._every
@@ -374,18 +374,16 @@ class PreparedUnions(Prepared):
             return lead, None
         kinds = {core.place.memory_core: core for core in reversed(self._every)}
         self._of_kind = {kind: _Memories(core, chains[core]) for kind, core in kinds.items()}
-        self._tail: dict[
-            int, NativeCore
-        ] = {}  # by strand, the task that Python goes on with, once it has taken over
+        self._tail: dict[int, NativeCore] = {}  # by strand, the task that Python continues after taking over
         self._outcomes: dict[NativeCore, BaseException] = {}
         self._strands: list[Carrier] = []
         self._switches: list[Any] = []
-        self._more_of, self._taken_of = self._more, self._taken  # which C calls
+        self._more_of, self._taken_of = self._more, self._taken  # called by C
         return lead, self._team.ledger
 
     @property
     def cores(self) -> int:
-        """Return how many cores it keeps."""
+        """Return the number of its cores."""
         return len(self._every)
 
     def _run(self, allocations: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
@@ -400,7 +398,7 @@ class PreparedUnions(Prepared):
             for strand in self._strands:
                 if self._broken or self._team.c.ready:
                     strand.kill()
-                elif not strand.ended:  # nothing is on it any more
+                elif not strand.ended:  # the strand is unused
                     strand.resume()
             self._carriers.close()
             self._strands.clear()
@@ -409,12 +407,12 @@ class PreparedUnions(Prepared):
         return self._session if self._broken else self._counted(allocations)
 
     def counts(self) -> LaunchCounts:
-        """Return a copy of what the cores have counted in the last launch."""
+        """Return a copy of the cores' counts in the last launch."""
         self._loaded.library.mlusim_team_ends(self._team.at)
         return super().counts()
 
     def _strand(self) -> Carrier:
-        """Return one more strand for tasks."""
+        """Return another strand for tasks."""
         number = len(self._strands)
         carrier = self._carriers.carry(functools.partial(self._carry_on, number), self._carriers.home)
         switch = carrier.strand.switch
@@ -424,19 +422,19 @@ class PreparedUnions(Prepared):
         return carrier
 
     def _more(self) -> None:
-        """Let tasks run on a new strand; come back when this one goes on."""
+        """Let tasks run on a new strand; return when this one continues."""
         strand = self._strand()
         strand.begun = True
         strand.strand.switch()
 
     def _taken(self) -> None:
-        """Take the rows of the logs so far."""
+        """Copy the rows of the logs so far."""
         ledger = self._team.ledger
         self._pieces.append(ledger.taken())
         ledger.c.nrows = 0
 
     def _carry_on(self, number: int) -> None:
-        """Let C run tasks on strand *number*; go on with one, as any launch does, that has called for Python."""
+        """Let C run tasks on strand *number*; continue one that has called Python as any launch does."""
         error = None
         try:
             if not self._loaded.run_team(self._team.at):
@@ -458,7 +456,7 @@ class PreparedUnions(Prepared):
         core.called(why, a, b)
 
     def _break(self) -> None:
-        """Take the launch up in its session, as one that has begun in the usual way: a task calls for Python."""
+        """Continue the launch in its session, as if it had begun in the usual way, because a task calls Python."""
         session, team, ledger = self._session, self._team, self._team.ledger
         self._broken, team.c.called = True, 1
         session.pool, session.request = Pool(), evolve(session.request, arguments=tuple(self._arguments))
@@ -477,13 +475,13 @@ class PreparedUnions(Prepared):
         session.take_up_unions(state, self._carriers.home)
 
     def _goes_on(self, core: "NativeCore") -> None:
-        """Go on with *core* behind C, which has come back."""
+        """Continue *core* after C has returned."""
         outcome = self._outcomes.pop(core, None)
         if outcome is not None:
             raise outcome
 
     def close(self) -> None:
-        """Give its memories back; it is not used any more."""
+        """Release its memories; it is not used again."""
         self._give_counts_up()
         for core in self._every:
             if core.seat is not None:
@@ -496,19 +494,19 @@ class PreparedUnions(Prepared):
         return self._of_kind[tasks.of_memory]
 
 
-PLAIN = (str, bool, str)  # effects, timing and engine as they are usually given
-MOST_PREPARED = 32  # launches of a device, the last ones
-MOST_CORES = 256  # that these have together
+PLAIN = (str, bool, str)  # usual types of effects, timing and engine
+MOST_PREPARED = 32  # prepared launches of a device, the last ones
+MOST_CORES = 256  # cores of these launches together
 _Key = tuple[Any, ...]
 
 
 class Preparations:
-    """The launches of a device that are prepared, by kernel, grid and options; those that were made once, and those that cannot be prepared."""
+    """The prepared launches of a device, by kernel, grid and options; and those that ran once, or cannot be prepared."""
 
     def __init__(self, heap: Heap) -> None:
         self._heap = heap
-        self.by_key: dict[_Key, Prepared | bool] = {}  # True: it was made once; False: it cannot be prepared
-        # The launch of Block tasks that was found last.
+        self.by_key: dict[_Key, Prepared | bool] = {}  # True: it ran once; False: it cannot be prepared
+        # The last launch of Block tasks found.
         self._last: tuple[LaunchOptions, object, object, object, Prepared] | None = None
 
     def find(
@@ -519,18 +517,18 @@ class Preparations:
         kind: object,
         session_of: "Callable[[], Session] | None" = None,
     ) -> "Prepared | None":
-        """Return the prepared launch of *kernel* on the grid *dim*; None where there is none, or something asks for another way.
+        """Return the prepared launch of *kernel* on the grid *dim*; None if there is none, or if the usual way is required.
 
-        One that was made once is prepared here, of the session in C that *session_of* makes.
+        A launch that ran once is prepared here, from the session in C that *session_of* makes.
         """
         last = self._last
         if last and options is last[0] and kernel is last[1] and kind is last[2] and dim is last[3]:
             prepared: Prepared | None = last[4]
         elif {*map(type, dim if isinstance(dim, tuple) else (dim,))} == {int}:
             prepared = self._found(options, kernel, dim, kind, session_of)
-        else:  # what equals another thing may be another one: 1.0 is 1 to a dictionary
+        else:  # equal objects may still differ: a dictionary finds 1.0 under 1
             return None
-        # The engine may be another one now.
+        # The engine may have changed since.
         asked = options.engine if options.engine != AUTO else preferred()
         if (
             prepared is None
@@ -549,7 +547,7 @@ class Preparations:
         kind: object,
         session_of: "Callable[[], Session] | None",
     ) -> "Prepared | None":
-        # By identity: what a caller gives by mistake, as an array, is refused later, where it is read.
+        # Compared by identity: a wrong argument, such as an array, is rejected later, where it is read.
         if options.observe is not USUAL_OPTIONS.observe or options.seed is not None:
             return None
         if options.layout is not None or options.threads is not None:
@@ -562,12 +560,12 @@ class Preparations:
             return self._prepared(session_of())
         if not isinstance(prepared, Prepared):
             return None
-        if not kind.unions:  # else the order of memory cores counts, too
+        if not kind.unions:  # otherwise the order of memory cores counts, too
             self._last = options, kernel, kind, dim, prepared
         return prepared
 
     def note(self, session: "Session") -> None:
-        """Remember that a launch like that of *session*, in which nothing was watched, has been made once in C."""
+        """Record that a launch like that of *session*, without observers, has run once in C."""
         if session.unwatched_in_c and session.threads == 1:
             request = session.request
             key = _key(request.kernel, session.dim, session.kind, request.options)
@@ -578,7 +576,7 @@ class Preparations:
                 self._keep(request, prepared=True)
 
     def _prepared(self, session: "Session") -> "Prepared | None":
-        """Prepare the launch of *session*; return None, and never try it again, where it cannot be prepared."""
+        """Prepare the launch of *session*; return None, and never try it again, if it cannot be prepared."""
         request, prepared = session.request, None
         if not (session.native.program.follows and self._heap.kept):
             prepares = PreparedUnions if request.kind.unions else Prepared
@@ -603,7 +601,7 @@ class Preparations:
         return sum([prepared.cores for prepared in {*self.by_key.values()} if isinstance(prepared, Prepared)])
 
     def take(self, earlier: "Preparations") -> None:
-        """Take over the launches of *earlier*, of a device of the same board, which has none left then."""
+        """Move the launches of *earlier*, which belong to a device of the same board, to this object."""
         self.by_key.update(earlier.by_key)
         earlier.clear()
         for prepared in self.by_key.values():
@@ -611,11 +609,11 @@ class Preparations:
                 prepared.heap = self._heap
 
     def clear(self) -> None:
-        """Know of no launch any more."""
+        """Drop all launches, and forget which cannot be prepared."""
         self.by_key, self._last = {}, None
 
     def forget(self, key: _Key) -> None:
-        """Drop what is known of *key*."""
+        """Discard all knowledge of *key*."""
         self._last = None
         dropped = self.by_key.pop(key)
         if isinstance(dropped, Prepared):
@@ -624,7 +622,7 @@ class Preparations:
             dropped.close()
 
     def end(self, prepared: "Prepared") -> None:
-        """Prepare no launch again like *prepared*, which has called for Python."""
+        """Prepare no launch like *prepared* again, because it has called Python."""
         self._last = None
         for key in [key for key, other in self.by_key.items() if other is prepared]:
             self.by_key[key] = False
@@ -636,7 +634,7 @@ def _key(kernel: object, dim: object, kind: Kind, options: LaunchOptions) -> _Ke
 
 
 class _Memories:
-    """The declarations on chip of the tasks of *chain*, which *core* runs."""
+    """The on-chip declarations of the tasks of *chain*, which *core* runs."""
 
     def __init__(self, core: "NativeCore", chain: Chain) -> None:
         arenas = ((space, core.used[space]) for space in (NRAM, WRAM) if space in core.used)
@@ -650,7 +648,7 @@ class _Memories:
             )
 
     def tell(self, tally: Tally, tasks: SilentTasks) -> None:
-        """Tell *tally* of *tasks* that have come to the first arrays of functions."""
+        """Add to *tally* the *tasks* that have declared the first arrays of functions."""
         met, declared = self._arrays[: tasks.met], []
         for space, base, first, high in self._own:
             arrays = [a for a in met if a.space is space]
@@ -662,5 +660,5 @@ class _Memories:
 
 
 def pointer_word(number: int, offset: int) -> int:
-    """Return the word of C for byte *offset* of allocation *number*."""
+    """Return C's word for byte *offset* of allocation *number*."""
     return ((number << OFFSET_BITS) + offset) & (1 << 64) - 1

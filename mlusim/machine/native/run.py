@@ -1,4 +1,4 @@
-"""A kernel as C: what a front end hands over, the text that is compiled, its library, and its run during one launch."""
+"""A kernel as C: the output of a front end, the text that is compiled, its library, and its run during one launch."""
 
 import ctypes
 import functools
@@ -39,30 +39,30 @@ OF_MODES = {
     Mode.SCREENED: "screen",
     Mode.BESIDE: "beside",
     Mode.NOTED: "steps",
-}  # what a mode adds to the run-time
-# What is left to the other kind of core has no effect; where a screen looks, Python tells it.
+}  # additions of a mode to the run-time
+# A row for the other kind of core has no effect; with a screen, Python reports it.
 UNSCREENED = "#define SCREENED_(...)\n#define IDLE_(test, result) if (UNLIKELY(test)) return result;\n"
 NOT_BESIDE = "#define BESIDE_(...)\n"
 NOT_NOTED = "#define NOTED_(...)\n"
-FLIES = "#define ASYNCHRONOUS\n"  # what a screened run has to remember more for
+FLIES = "#define ASYNCHRONOUS\n"  # needs more records in a screened run
 
 
 Local = tuple[int, int, Space, DType, int, str, bool, int]
-"""An array of a function: its number in the program and that of its line, its memory, elements and how many; whether it is on the stack; its own alignment in bytes."""
+"""An array of a function: its number in the program and that of its line, its memory, the type and number of elements; whether it is on the stack; its alignment in bytes."""
 
 
 @frozen(eq=False, slots=False)
 class NativeProgram:
     """A kernel's C for one architecture.
 
-    ``text`` is everything that is compiled.  ``entry`` is the function ``int64_t entry(Core *, const uint64_t *words)``
-    that runs it; ``sites`` are the file and line that each number of a place means, ``texts`` the string literals and
-    ``library`` what Python does for the C library, by their numbers; *recursive* programs watch the end of the stack.
-    ``covers`` are the statements (None) and the outcomes of tests by the numbers under which it counts them.
-    ``crowded`` are the numbers of places that have several calls of a row, and that of the row.
-    ``locals`` are the arrays of functions that the first task of a launch has declared, by the sizes of its memories.
-    ``followed`` are the functions and the pointer variables by the numbers that a screen knows them by, and ``changes`` tell what
-    a test of its values has found, of two numbers.
+    ``text`` is everything that is compiled.  ``entry`` is the function ``int64_t entry(Core *, const uint64_t
+    *words)`` that runs it; ``sites`` are the files and lines by the numbers of places, ``texts`` the string literals
+    and ``library`` Python's implementations for the C library, by their numbers; *recursive* programs check the end
+    of the stack. ``covers`` are the statements (None) and the outcomes of conditions by the numbers under which it
+    counts them. ``crowded`` are the numbers of places with several calls of a row, and that of the row. ``locals``
+    are the arrays of functions that the first task of a launch has declared, by the sizes of its memories.
+    ``followed`` are the functions and the pointer variables by their numbers in a screen; ``changes`` convert two
+    numbers into the change that a test of values found.
     """
 
     text: str
@@ -80,24 +80,24 @@ class NativeProgram:
 
     @property
     def flies(self) -> bool:
-        """True where a screened run remembers what an asynchronous effect may meet."""
+        """Return whether a screened run records the possible conflicts of asynchronous effects."""
         return self.text.startswith(FLIES)
 
     @functools.cached_property
     def adds(self) -> bool:
-        """True where tasks that run at once may leave sums off chip for later."""
+        """Return whether tasks that run at once may defer off-chip sums."""
         return sums.SUMMED in self.text
 
     @functools.cached_property
     def follows(self) -> bool:
-        """True where it makes pointers of addresses that it reads from memory."""
-        # The run-time has these functions itself.
+        """Return whether it makes pointers from addresses that it reads from memory."""
+        # The run-time itself contains these functions.
         code = self.text.removeprefix(FLIES).removeprefix(runtime(self.mode))
         return "load_pointer(" in code or "pointer_of(" in code
 
 
 Word = Callable[[Any], int]
-"""Names a pointer for the words of a kernel's arguments."""
+"""Converts a pointer into a word of a kernel's arguments."""
 
 
 def _part(name: str) -> str:
@@ -106,7 +106,7 @@ def _part(name: str) -> str:
 
 @functools.cache
 def runtime(mode: Mode = Mode.ALONE) -> str:
-    """Return the C that every kernel begins with in a *mode*: what it declares is compiled apart (`functions`)."""
+    """Return the C at the beginning of every kernel in a *mode*; its functions are compiled separately (`functions`)."""
     looks = _constants() + _part("screen.h") if mode is Mode.SCREENED else UNSCREENED
     looks += (
         f"enum {{ KEPT_PAGE = {KEPT_PAGE} }};\n" + _part("beside.h") if mode is Mode.BESIDE else NOT_BESIDE
@@ -119,7 +119,7 @@ def runtime(mode: Mode = Mode.ALONE) -> str:
 
 @functools.cache
 def functions(mode: Mode) -> str:
-    """Return the C of the functions that no kernel of a *mode* has to compile again: it is linked with each."""
+    """Return the C of the functions that are compiled once per *mode* and linked with each kernel."""
     more = [OF_MODES[mode]] if mode in OF_MODES else []
     return runtime(mode) + "".join(
         _part(f"{name}.c") for name in ("pointers", *more, "core", "scalars", "tasks")
@@ -128,13 +128,13 @@ def functions(mode: Mode) -> str:
 
 @functools.cache
 def vector_registers() -> str:
-    """Return the C that kernels with vector registers begin with."""
+    """Return the C at the beginning of kernels with vector registers."""
     mark = f"static const uint8_t UNSET_[] = {{{','.join(map(str, layout.UNSET))}}};\n"
     return mark + _part("registers.h")
 
 
 def _constants() -> str:
-    """Return the names that a screen knows its reasons by, and the rows that are waits of some kind."""
+    """Return a screen's constants for its reasons, and for rows that are waits."""
     syncs = {f"ROW_{name}": NUMBERS[name] for name in ("sync", "sync_io", "sync_move")}
     among = " || ".join(
         f"(row) == {NUMBERS[name]}" for name in MEETS if barrier(name)[1].startswith("cluster")
@@ -145,7 +145,7 @@ def _constants() -> str:
 
 @functools.cache
 def _starts() -> tuple[str, ...]:
-    """Return how calls begin that start something asynchronous, in C or in Python."""
+    """Return the beginnings of calls that start an asynchronous effect, in C or in Python."""
     return "memcpy_start(", *(f"UP(m, {NUMBERS[name]}," for name in ISA if "async" in name)
 
 
@@ -160,21 +160,21 @@ def assemble(arch: Arch, uses: Iterable[Use], functions: str, mode: Mode = Mode.
 
 
 def _sums(uses: Iterable[Use]) -> str:
-    """Return what the rows in *uses* that add off chip need."""
+    """Return the C required by the rows in *uses* that add off chip."""
     added = [(ISA[use.row], use.arguments[0].dtype) for use in uses if sums.adds(ISA[use.row])]
     return sums.header([(row, dtype) for row, dtype in added if dtype is not None], IDS)
 
 
-# How far the stack of the calling thread goes, so that calls within calls end in a fault before it does.
+# The end of the calling thread's stack, so that recursion ends in a fault before it.
 
-MARGIN = 512 << 10  # bytes for what Python does on behalf of the innermost call
-# Of records by value that a kernel's functions may hold at once, besides calls within calls.
+MARGIN = 512 << 10  # bytes for Python's work for the innermost call
+# The most bytes of records by value in a kernel's functions, apart from recursion.
 FRAMES = 256 << 10
-CIRCLES = 4 << 20  # of those that calls within calls hold at their deepest
+CIRCLES = 4 << 20  # bytes of those in recursive calls at their deepest
 
 
 def end_of_stack() -> int:
-    """Return the address below which no call of generated code begins; 0 where the system does not tell."""
+    """Return the address below which no call of generated code begins; 0 if the system does not provide it."""
     try:
         lowest = _on_darwin() if sys.platform == "darwin" else _by_attributes()
     except (AttributeError, OSError):
@@ -203,12 +203,12 @@ def _on_darwin() -> int:
 
 @functools.lru_cache(maxsize=256)
 def library_of(text: str, mode: Mode, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
-    """Return the library of *text* for a *mode*, compiled once a process; *compiler* is what chose it."""
-    # It is in the key of the cache alone: the library of another compiler is another one.
+    """Return the library of *text* for a *mode*, compiled once per process by *compiler*."""
+    # The compiler is a parameter only for the cache's key: the library of another compiler is another one.
     del compiler
     library = load(text, shared=functions(mode))
     library.mlusim_sizeof.restype = ctypes.c_int64
-    # Padding is the compiler's choice; where it differs, C would write over what Python reads.
+    # Padding is the compiler's choice; if it differs, C would overwrite fields that Python reads.
     if library.mlusim_sizeof() != ctypes.sizeof(layout.Core):
         raise BuildError(
             f"the compiler lays out structures in another way than Python; name another compiler in {CHOICE}, and please report this"
@@ -242,12 +242,13 @@ def _bits(lanes: Iterable[Direction]) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _directions(routes: "Routes", *, memory_core: bool, away: bool) -> tuple[int, int, int, int]:
-    """Return the directions of blocking copies, of blocking rows, and of asynchronous ones that C performs, as bits; and those that have no effect.
+    """Return as bits the directions of blocking copies, of blocking rows, and of asynchronous ones that C performs; and those without effect.
 
-    The last are what the other kind of core does, in a launch where that is so (*away*).
+    The last belong to the other kind of core, in a launch for both kinds (*away*).
     """
     idle = [d for d in DIRECTIONS if away and left_to_others(d, memory_core=memory_core)]
-    # C has one function for both shapes of a copy, so that it takes a direction only if both fly.
+    # C has one function for both shapes of a copy, so it accepts a direction only if both may be
+    # asynchronous.
     both = (d for d in routes.one_async if d in routes.two_async and WRAM not in (d.src, d.dst))
     left = ~_bits(idle)
     return _bits(routes.one) & left, _bits(routes.rows) & left, _bits(both) & left, _bits(idle)
@@ -264,7 +265,7 @@ class Loaded:
         self, form: "NativeForm", program: NativeProgram, compiler: tuple[str, ...] | None = None
     ) -> None:
         self.form = form
-        self.beside = program.mode is Mode.BESIDE  # whether it runs in threads that are not Python's alone
+        self.beside = program.mode is Mode.BESIDE  # whether it runs in several threads without Python's lock
         self.program = program
         self.library, self.entry = entry_of(program, available() if compiler is None else compiler)
         self.stack_end = end_of_stack() if program.recursive else 0
@@ -273,36 +274,36 @@ class Loaded:
         self._at = ctypes.cast(self.entry, ctypes.c_void_p).value
 
     def again(self) -> "Loaded":
-        """Return the program for one more launch."""
+        """Return the program for another launch."""
         return Loaded(self.form, self.program)
 
     def run(self, core: int, words: int) -> None:
-        """Run the kernel on the C structure at *core*, with the arguments at *words*; beside others it gives Python's lock back."""
+        """Run the kernel on the C structure at *core*, with the arguments at *words*; in several threads it releases Python's lock."""
         if self.beside:
             self.library.mlusim_beside(core, words, self._at)
         else:
             self.entry(core, words)
 
     def run_chain(self, core: int, words: int) -> None:
-        """Run the kernel so for one task of a chain after the other."""
+        """Run the kernel in the same way for the tasks of a chain, one after the other."""
         self.library.mlusim_chain(core, words, self._at, self.beside)
 
     def run_again(self, core: int, words: int) -> int:
-        """Run the kernel for the tasks of a chain, from the one that it is at; return what `mlusim_again` does."""
+        """Run the kernel for the tasks of a chain, from the current one on; return the result of `mlusim_again`."""
         left: int = self.library.mlusim_again(core, words, self._at)
         return left
 
     def run_team(self, team: int) -> int:
-        """Run tasks of the team at *team* on the strand that calls; return what `mlusim_team` does."""
+        """Run tasks of the team at *team* on the calling strand; return the result of `mlusim_team`."""
         left: int = self.library.mlusim_team(team, self._at)
         return left
 
     def run_crew(self, core: int, words: int) -> None:
-        """Run the kernel so for tasks of a chain that other threads take, too."""
+        """Run the kernel in the same way for tasks of a chain that other threads take, too."""
         self.library.mlusim_crew(core, words, self._at)
 
     def noted_log(self, core: NativeCore, table: "Table") -> StepLog:
-        """Return the log of *core* with every instruction, of which *table* has those of the launch."""
+        """Return the log of *core* with every instruction; *table* has those of the launch."""
         if self._steps is None:
             self._steps = StepTable(table, self.program.sites, self.library)
         return StepLog(lambda: core.seat.at, self._steps)

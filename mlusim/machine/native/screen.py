@@ -1,8 +1,9 @@
-"""A launch in C that looks for what checkers may report: its flags, its accesses to shared memory, the parts of its on-chip arrays.
+"""A launch in C that searches for possible findings of checkers: its flags, its accesses to shared memory, the parts of its on-chip arrays.
 
-Nothing is told here.  A run in which nothing may be found is the launch; of any other the bytes are restored, and Python makes
-the launch again for the checkers in doubt, which tell what it was.  What may be in no order on a core is kept for them (`Windows`), in a
-second run in C, and so are numbers that arithmetic changes, in the first.
+Nothing is reported here.  A run without possible findings is the launch's result; for any other the bytes are
+restored, and Python repeats the launch for the checkers in doubt, which report the finding.  Possibly unordered
+events on a core are recorded for them (`Windows`) in a second run in C, and numbers that arithmetic changes in the
+first.
 """
 
 import operator
@@ -94,19 +95,19 @@ if TYPE_CHECKING:
     from mlusim.machine.native.run import NativeProgram
 
 
-COLUMNS = 5  # of an access:
+COLUMNS = 5  # of a row of accesses:
 LOW, HIGH, KIND, SEGMENT, KEY = range(COLUMNS)
-"""The bytes [low, high), what was done, the segment, task or union that did it, the memory."""
+"""The bytes [low, high), the kind of access, the segment, task or union, and the key of the memory."""
 Rows = np.ndarray[Any, np.dtype[np.int64]]
-MOST_ACCESSES = 1 << 22  # of which half may be left once they are joined
-MOST_SHARED = 1 << 21  # that are kept by themselves
+MOST_ACCESSES = 1 << 22  # rows; half of them may remain after joining
+MOST_SHARED = 1 << 21  # accesses that are recorded separately
 WORD = 8  # bytes of a small store
 MOST_NUMBER = (1 << 32) - 1
-MOST_SITES = 192  # of a kernel, beyond which initcheck may not tell all writes apart (`observe.shadow.MOST`) and goes another way back
+MOST_SITES = 192  # of a kernel; with more, initcheck may not distinguish all writes (`observe.shadow.MOST`)
 KINDS = len((READS, CHANGES, WRITES))
-SCALARS = 2  # kinds of scalar accesses: loads, and stores
+SCALARS = 2  # kinds of scalar accesses: loads and stores
 WAIT = "sync_io_move_compute"
-# Rows that Python executes in a run in C and that touch no memory.
+# Rows that Python executes in a run in C and that access no memory.
 HARMLESS = frozenset({"bang_printf", "assert_", "sync_all_mpu"})
 
 
@@ -116,7 +117,7 @@ Change = ValueChange | VectorChange | MisplacedScalar | MetAlone
 class Looks(Protocol):
     """The record of a launch in C, as its cores write it: that of a screen, or of tasks that run at once."""
 
-    knows_declarations: bool  # whether it keeps something of memory on the chip from its declaration on
+    knows_declarations: bool  # whether it records on-chip memory from its declaration on
 
     def begin(self, core: "NativeCore") -> None: ...
     def again(self, core: "NativeCore") -> None: ...
@@ -131,14 +132,15 @@ class Looks(Protocol):
 ON_CHIP = (NRAM, WRAM, SRAM)
 ROWS = tuple(ISA)
 
-# What a core of a screened launch did between two waits for all, where C has found that it may be in no order.  Behind such a
-# wait nothing is in flight, so that what comes then has to do with nothing before.  A loop has the same window in each
-# turn, but for where in its memories it is; it is judged once, and counted.
+# A window is a core's work in a screened launch between two waits for all pipes, recorded if C found it
+# possibly unordered.  After such a wait nothing is in flight, so later events do not depend on earlier ones.
+# The iterations of a loop have the same window except for the offsets in its memories; it is judged once, and
+# counted.
 
 PIPES = {WAITS[pipe]: pipe for pipe in (Pipe.IO, Pipe.MOVE)}
-MOST_WINDOWS = 2048  # that differ; beyond that Python runs the launch
-EACH = "copy", "strided"  # forms of which Python announces each call as a step of its own
-UNCLEAR = "gather", "discrete"  # forms that read a part of their operands when they are issued
+MOST_WINDOWS = 2048  # different windows; with more, Python runs the launch
+EACH = "copy", "strided"  # forms with a separate step for each call in Python
+UNCLEAR = "gather", "discrete"  # forms that read a part of their operands at their issue
 STREAMS = (Pipe.IO,), (Pipe.MOVE,), (Pipe.VECTOR, Pipe.TENSOR)
 WAITED = {"sync_io": STREAMS[0], "sync_move": STREAMS[1], "sync_compute": STREAMS[2]}
 Noted = np.ndarray[Any, Any]
@@ -146,18 +148,18 @@ Memories = Mapping[int, Allocation]
 
 
 class WindowCore:
-    """The core of a window, for a checker that hears of it: its place, and what it has executed since it was asked last."""
+    """The core of a window, for a checker: its place, and the steps that it has executed since the last query."""
 
     def __init__(self, place: TaskPlace) -> None:
         self.place = place
         self._fresh: dict[Step, None] = {}
 
     def ran(self, step: Step) -> None:
-        """It has executed *step*, which is the same object each time."""
+        """Record the execution of *step*, which is the same object each time."""
         self._fresh[step] = None
 
     def fresh_steps(self) -> list[Step]:
-        """Return the steps since the last time, each once."""
+        """Return the steps since the last call, each once."""
         fresh, self._fresh = self._fresh, {}
         return list(fresh)
 
@@ -167,9 +169,9 @@ class WindowCore:
 
 @define(eq=False)
 class Window:
-    """The work of a core between two waits for all, in its order, and how often the launch has such a window.
+    """The work of a core between two waits for all pipes, in its order, and how often the launch has such a window.
 
-    Of each the window says whether it is a step that Python has once, however often it runs.
+    For each event the window says whether it is a step that Python announces once, however often it runs.
     """
 
     core: WindowCore
@@ -186,7 +188,7 @@ class Window:
 
 
 class _Reading:
-    """The reading of what was noted of a window, on a stand-in of the core that ran *program*; *memories* by their numbers."""
+    """Converts the record of a window into events, on a stand-in for the core that ran *program*; *memories* by their numbers."""
 
     def __init__(self, core: WindowCore, program: "NativeProgram", memories: Memories) -> None:
         self._core: Any = core
@@ -195,7 +197,7 @@ class _Reading:
         self._steps: dict[bytes, Step] = {}
 
     def happened(self, noted: Noted) -> Iterator[tuple[Effect | Sync, bool]]:
-        """Yield what happened.  Raises `Suspicion` where one that runs twice cannot be told from two, and for waits that are not known here."""
+        """Yield the events.  Raises `Suspicion` if a step that runs twice cannot be distinguished from two steps, and for unknown waits."""
         starts = np.flatnonzero(np.diff(noted["event"], prepend=-1))
         for operands in np.split(noted, starts[1:]):
             row, how = int(operands[0]["row"]), int(operands[0]["how"])
@@ -223,7 +225,7 @@ class _Reading:
             yield Sync(spelled, self._core, (Pipe.MOVE.value,), route=(NRAM.name, NRAM.name))
 
     def _step(self, operands: Noted, row: Intrinsic | None) -> tuple[Step, bool]:
-        """Return the step of an event, and whether Python has it once, however often it runs."""
+        """Return the step of an event, and whether Python announces it once, however often it runs."""
         if row is None:
             once = not self._memories[int(operands[0]["alloc"])].space.shared
         else:
@@ -258,16 +260,16 @@ class _Reading:
 
 
 class Windows:
-    """The windows of a launch in which something may be in no order; at *most* so many that differ."""
+    """The possibly unordered windows of a launch; at most *most* different ones."""
 
     def __init__(self, most: int = MOST_WINDOWS) -> None:
         self._most = most
         self._found: dict[Any, Window] = {}
         self._open: NativeCore | None = None
-        self._last: dict[NativeCore, Window] = {}  # that has ended
+        self._last: dict[NativeCore, Window] = {}  # the last ended window
 
     def begins(self, core: "NativeCore") -> None:
-        """Note that something in the window of *core* may be in no order.  Raises `Suspicion` while another core's has not ended."""
+        """Record that the window of *core* may be unordered.  Raises `Suspicion` while another core's has not ended."""
         if core.union.block:
             return
         if self._open is not None:
@@ -275,7 +277,7 @@ class Windows:
         self._open = core
 
     def ends(self, core: "NativeCore") -> None:
-        """Keep the window of *core*, which ends, if it was noted.  Raises `Suspicion` where not all of it is known."""
+        """Store the window of *core*, which ends, if it was recorded.  Raises `Suspicion` if the record is incomplete."""
         window = core.seat.window
         if window["again"]:
             self._last[core].times += int(window["again"])
@@ -289,7 +291,7 @@ class Windows:
         numbers, which = np.unique(noted["alloc"], return_inverse=True)
         views = ((number, core.views[number]) for number in numbers.tolist())
         memories = {number: view.allocation for number, view in views if view is not None}
-        # Bytes are in common in the same way wherever the window is in a memory; what is in order off chip has no part in it.
+        # Overlaps are the same wherever the window is in a memory; ordered off-chip accesses do not matter.
         key, first = noted.copy(), np.full(len(numbers), np.iinfo(np.int64).max)
         np.minimum.at(first, which, key["low"])
         key["low"] -= first[which]
@@ -309,14 +311,14 @@ class Windows:
         self._last[core] = self._found[whole] = Window(stand_in, list(reading.happened(noted)))
 
     def __iter__(self) -> Iterator[Window]:
-        """Yield those that differ, in the order in which they came."""
+        """Yield the different windows, in the order of their first occurrence."""
         yield from self._found.values()
 
 
 def note(
     core: "NativeCore", row: Intrinsic, how: int, reads: Sequence[Access] = (), writes: Sequence[Access] = ()
 ) -> None:
-    """Note an event of *row* on *core*, which Python executes, where a window is kept; *how* as `machine.native.text.screen` has it."""
+    """Record an event of *row* on *core*, which Python executes, if a window is being recorded; *how* is as in `machine.native.text.screen`."""
     if not core.seat.keeps_window:
         return
     window = core.seat.window
@@ -345,17 +347,17 @@ def note(
 
 
 class PartRecord:
-    """Writes what *parts* keeps of the tasks of a launch in C."""
+    """Records the *parts* of the tasks of a launch in C."""
 
     def __init__(self, parts: KeptParts) -> None:
         self._kept = parts
-        self._touched: dict[NativeCore, dict[Any, set[tuple[int, int]]]] = {}  # by what Python executes
+        self._touched: dict[NativeCore, dict[Any, set[tuple[int, int]]]] = {}  # in rows run by Python
         self._shared: dict[Allocation, WrittenBytes] = {}
         self._own: dict[NativeCore, dict[Allocation, WrittenBytes]] = {}
         self._numbers: dict[tuple[NativeCore, Allocation], int] = {}
 
     def begin(self, core: "NativeCore") -> None:
-        """Begin a task on *core*.  Raises `Suspicion` where nothing is known of its parts, but of others'."""
+        """Begin a task on *core*.  Raises `Suspicion` if its parts are unknown while those of others are known."""
         core.c.parts = core.seat.parts()
         if self._kept.choices:
             mine = self._kept.choices.get(_task_of(core))
@@ -370,7 +372,7 @@ class PartRecord:
                 self.looked_at(core, allocation, self._numbers[core, allocation])
 
     def looked_at(self, core: "NativeCore", allocation: Allocation, number: int) -> None:
-        """Provide the record of the bytes of *allocation*, which *core* is going to reach by its *number*."""
+        """Provide the record of the bytes of *allocation*, which *core* is about to access by its *number*."""
         if not self._kept.choices or allocation.space not in ON_CHIP:
             return
         records = self._shared if allocation.space.shared else self._own.setdefault(core, {})
@@ -381,7 +383,7 @@ class PartRecord:
         core.seat.record(number, written.table)
 
     def touches(self, core: "NativeCore", what: tuple[int, int, int, int], access: Access) -> None:
-        """Note that *access* is touched by an instruction that Python executes: *what* is its number, that of its argument, that of the memory, the kind."""
+        """Record *access* by an instruction that Python executes: *what* is its number, that of its argument, that of the memory, the kind."""
         allocation = access.allocation
         if allocation.space not in ON_CHIP:
             return
@@ -401,7 +403,7 @@ class PartRecord:
                 self._written(core, allocation).store(access, part, core.c.site)
 
     def read(self, core: "NativeCore") -> None:
-        """Keep which bytes C reads that another part wrote."""
+        """Record the bytes that C reads after another part wrote them."""
         words = core.seat.overwritten()
         view = core.views[words["alloc"]]
         assert view is not None
@@ -423,7 +425,7 @@ class PartRecord:
         return (self._shared if allocation.space.shared else self._own[core])[allocation]
 
     def task_end(self, core: "NativeCore") -> None:
-        """Keep the tables of the task that has ended on *core*."""
+        """Store the tables of the task that has ended on *core*."""
         whole, tables = core.seat.parts_now()
         more = self._touched.pop(core, {})
         executed = np.zeros(len(more), TOUCHED)
@@ -451,10 +453,10 @@ def _task_of(core: "NativeCore") -> tuple[int, bool]:
 
 
 class SharedLog:
-    """Every access of a launch to what its tasks share, at *most* so many, with what put them in order; C writes it where *stores* say."""
+    """Every access of a launch to memory that tasks share, at most *most*, with the events that order them; C writes it at the place in *stores*."""
 
     def __init__(self, stores: "np.ndarray[Any, Any]", most: int) -> None:
-        self.complete = True  # whether nothing but barriers and atomics has put tasks in order
+        self.complete = True  # whether only barriers and atomics have ordered tasks
         self.tasks: list[int] = []  # by segment
         self._events: list[tuple[int, TaskRan | WordSign | tuple[int, ...] | list[Allocation]]] = []
         self._stores = stores
@@ -463,15 +465,16 @@ class SharedLog:
             stores["shared"], stores["most"] = self._rows.ctypes.data, most
 
     def happens(self, what: TaskRan | tuple[int, ...] | list[Allocation]) -> None:
-        """Note that a task began, tasks met, or memories ended."""
+        """Record that a task began, tasks met, or memories ended."""
         self._events.append((int(self._stores["many"]), what))
 
     def keep(
         self, core: "NativeCore", row: Intrinsic, pipe: Pipe, kind: int, access: Access, key: int
     ) -> None:
-        """Keep an access of a *row* that Python executes.  Raises `Suspicion` if there is no room, or if more has to be known of it."""
+        """Record an access of a *row* that Python executes.  Raises `Suspicion` if there is no space, or if more about it must be known."""
         starts, first = np.sort(access.starts), int(self._stores["many"])
-        # What a small store stores is not known here, nor what an atomic on a word tells others.
+        # The value of a small store is unknown here, and so is the meaning of an atomic on a word for other
+        # tasks.
         if first + len(starts) > len(self._rows) or (kind != READS and access.size <= WORD):
             raise Suspicion
         rows = self._rows[first : first + len(starts)]
@@ -481,12 +484,12 @@ class SharedLog:
         self._stores["many"] += len(starts)
 
     def run(self, memories: Sequence[Allocation], sites: Sequence[tuple[str, int]]) -> SharedRun | None:
-        """Return what was kept, of *memories* by their keys and at *sites*; None where that is not all."""
+        """Return the record, with *memories* by their keys and *sites*; None if it is incomplete."""
         rows = self._rows[: int(self._stores["many"])]
         if not self.complete or (rows["how"] & HOW_UNCLEAR).any():
             return None
         tasks = np.array(self.tasks, np.int64)[rows["segment"]]
-        # The site, the row behind `SCALARS` and the pipe as one number; a scalar load is 0 there, a store 1.
+        # The site, the row after `SCALARS` and the pipe as one number; a scalar load is 0 there, a store 1.
         row = np.where(rows["row"] < 0, rows["kind"] != READS, rows["row"] + SCALARS).astype(np.int64)
         place = rows["site"].astype(np.int64) << 32 | row << 16 | rows["pipe"]
         places, statement = np.unique(place, return_inverse=True)
@@ -517,7 +520,7 @@ def _statement(place: int, sites: Sequence[tuple[str, int]]) -> tuple[str, Pipe,
 
 
 def _values_of(rows: "np.ndarray[Any, Any]") -> list[Any]:
-    """Return what small stores store: numbers, or bytes that were copied."""
+    """Return the values of small stores: numbers, or copied bytes."""
     values = np.zeros(len(rows), object)
     for kind in np.unique(rows["type"]).tolist():
         of_kind = rows["type"] == kind
@@ -534,24 +537,22 @@ def _values_of(rows: "np.ndarray[Any, Any]") -> list[Any]:
 
 
 class Flags:
-    """Which of *nbytes* bytes have no value, as `screen.h` has it: a flag for each, and for each line what is said of all at once; ``at`` is the address of the flags."""
+    """The uninitialized ones among *nbytes* bytes, in the form of `screen.h`: a flag for each byte, and for each line a summary; ``at`` is the address of the flags."""
 
     def __init__(self, nbytes: int, lacks: int = NONE_HAS) -> None:
         lines = -(-nbytes // FLAG_LINE)
-        room = np.empty(
-            lines + HEAD + lines * FLAG_LINE, np.uint8
-        )  # pages that no one looks at take no memory
+        room = np.empty(lines + HEAD + lines * FLAG_LINE, np.uint8)  # unused pages take no memory
         self._nbytes, self._lines, self._flags = nbytes, room[:lines][::-1], room[lines + HEAD :]
-        self.stored = room[lines + HEAD - 1 : lines + HEAD].view(np.bool_)  # one byte: whether something was
+        self.stored = room[lines + HEAD - 1 : lines + HEAD].view(np.bool_)  # one byte: whether anything was
         self.at = int(room.ctypes.data) + lines + HEAD
         self.say(lacks)
 
     def say(self, lacks: int) -> None:
-        """Let all bytes have a value, or none, and nothing be stored since."""
+        """Set all bytes to initialized, or to uninitialized, and clear the mark of stores."""
         self._lines[:], self.stored[:] = lacks, False
 
     def at_bytes(self, low: int, high: int) -> Bytes:
-        """Return a view of the flags of the bytes [*low*, *high*), which are true until something is stored."""
+        """Return a view of the flags of the bytes [*low*, *high*), which is valid until the next store."""
         lines = slice(low // FLAG_LINE, -(-high // FLAG_LINE))
         said, flags = self._lines[lines], self._flags.reshape(-1, FLAG_LINE)[lines]
         for lacks in (ALL_HAVE, NONE_HAS):
@@ -559,13 +560,13 @@ class Flags:
         return self._flags[low:high]
 
     def spell_out(self, low: int, high: int) -> Bytes:
-        """Return the same of flags that may be changed: nothing is said of their lines at once."""
+        """Return the same flags, which may be changed: the summaries of their lines are dropped."""
         flags = self.at_bytes(low, high)
         self._lines[low // FLAG_LINE : -(-high // FLAG_LINE)] = FLAGS_SAY
         return flags
 
     def put(self, low: int, high: int, lacks: int) -> None:
-        """Let all bytes of [*low*, *high*) have a value, or none."""
+        """Set all bytes of [*low*, *high*) to initialized, or to uninitialized."""
         first, end = -(-low // FLAG_LINE), high // FLAG_LINE
         for start, stop in ((low, min(high, first * FLAG_LINE)), (max(low, end * FLAG_LINE), high)):
             if start < stop:
@@ -574,7 +575,7 @@ class Flags:
             self._lines[first:end] = lacks
 
     def lacking(self) -> Mask | None:
-        """Return which bytes have no value; None where each has one."""
+        """Return the mask of uninitialized bytes; None if there are none."""
         if not self._lines.any():
             return None
         flags = self.at_bytes(0, self._nbytes).view(np.bool_)
@@ -582,63 +583,62 @@ class Flags:
 
 
 class Screen(Observer):
-    """The record of a launch that C runs for checkers; *looks* says what they want to know.
+    """The record of a launch that C runs for checkers; *looks* says for which problems it searches.
 
-    ``flags`` has the flags of tensors, ``met`` the tasks in the order in which they begin, each ``()``, and those that met at a
-    barrier.  A task's time is cut into segments: one when it begins, and one behind each barrier.
+    ``flags`` has the flags of tensors, ``met`` the tasks in the order in which they begin, each as ``()``, and those
+    that met at a barrier.  A task's time is divided into segments: one from its beginning, and one after each
+    barrier.
     """
 
     name = "screen"
     knows_declarations = True
     read: Collection[Allocation] = ()
-    """What the kernel takes as const: the bytes from before are not kept, so that a store ends the run."""
+    """The kernel's const memories: their original bytes are not kept, so a store ends the run."""
     only_written: Collection[Allocation] = ()
-    """Memories that no task has read: the bytes from before are not kept, unless ``keep`` is called."""
+    """Memories that no task has read: their original bytes are not kept, unless ``keep`` is called."""
     keep: Callable[[Allocation], None]
     _seen = 0  # rows of accesses whose memories and kinds are in `_kinds`
     _kinds: frozenset[tuple[int, int]] = frozenset()
-    read_late = False  # whether it ended because a task read a memory behind a store there
+    read_late = False  # whether it ended because a task read a memory after a store to it
 
     def __init__(
         self, looks: int, watch: Callable[["Screen", "NativeCore"], Any], *, whole: bool = False
     ) -> None:
         self.looks = looks
-        self.whole = whole  # whether it keeps all that tells what is in no order
+        self.whole = whole  # whether it records everything needed to find unordered accesses
         self.windows = Windows() if whole else None
-        self.clashed = False  # whether it ended because something may be in no order
-        self.asks: Callable[[], bool] | None = None  # whether all that tasks share is in order so far
-        self._steps = 0  # tasks that have ended, and meetings
+        self.clashed = False  # whether it ended because of possibly unordered events
+        self.asks: Callable[[], bool] | None = None  # returns whether shared accesses are ordered so far
+        self._steps = 0  # number of ended tasks and of meetings
         self.watch = watch
         self.flags: dict[Allocation, Flags] = {}
         self.met: list[tuple[int, ...]] = []
-        self.hopeless = False  # whether the kernel calls what no screen knows
-        self.parts = KeptParts()  # of on-chip arrays, where that is looked for
+        self.hopeless = False  # whether the kernel makes a call that no screen supports
+        self.parts = KeptParts()  # parts of on-chip arrays, if needed
         self.part_record = PartRecord(self.parts)
-        self.ends: Callable[[NativeCore, Fault], None] | None = (
-            None  # hears a fault, while nothing has changed
-        )
-        self.refused: Fault | None = None  # that has ended the launch, and the core that met it
+        self.ends: Callable[[NativeCore, Fault], None] | None = None  # hears a fault before any state changes
+        self.refused: Fault | None = None  # the fault that has ended the launch; its core follows
         self._refused_on: NativeCore | None = None
         self._doubted = Screened(0)
         self._left_out: dict[tuple[Site, str, bool], LeftOut] = {}
         self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
         self._escapes: dict[EscapedAt, CountedEscape] = {}
         self._vectors: dict[tuple[Site, str, str], ChangedVector] = {}
-        self._labels: list[str] = []  # of the cores, by segment
+        self._labels: list[str] = []  # labels of the cores, by segment
         self._stores = np.zeros((), STORES)
         self._log = SharedLog(self._stores, MOST_SHARED if whole else 0)
-        self._shared: SharedRun | None = None  # what it has, once it was asked for
+        self._shared: SharedRun | None = None  # the result of `sharing`, once computed
         self._sites: Sequence[tuple[str, int]] = ()
         self._tasks: dict[NativeCore, int] = {}
         self._begun = 0
-        # They keep the allocations alive, so that no two have one key.
+        # References that keep the allocations alive, so that keys stay unique.
         self._keys: dict[Allocation, int] = {}
         self._own: dict[NativeCore, dict[Allocation, Flags]] = {}
         self._running: dict[NativeCore, None] = {}
         self._accesses = np.zeros((2 if not looks & Screened.RACE else MOST_ACCESSES + 1, COLUMNS), np.int64)
         self._accesses[0, 1] = MOST_ACCESSES
 
-    # -- what cores ask for ----------------------------------------------------------------------
+    # -- calls by cores ----------------------------------------------------------------------
 
     def begin(self, core: "NativeCore") -> None:
         """Begin a task on *core*."""
@@ -666,7 +666,7 @@ class Screen(Observer):
         self._next(core)
 
     def _forget_lacking(self) -> None:
-        """Forget what left bytes without a value in memory that ends, but not where lanes were mixed."""
+        """Forget the sources of uninitialized bytes in memory that ends, except where lanes were mixed."""
         rows = self._stores["lack"][: int(self._stores["lacking"])]
         mixing = sorted(set(rows["site"][rows["mixes"] != 0].tolist()))
         rows["low"] = rows["high"] = 0
@@ -679,7 +679,7 @@ class Screen(Observer):
         self._log.tasks.append(self._tasks[core])
 
     def again(self, core: "NativeCore") -> None:
-        """Take the values from the declarations that *core* keeps from task to task."""
+        """Set the declarations that *core* keeps from task to task to uninitialized."""
         self._stores["odd"] |= bool(self._stores["lacking"]) and not core.union.block
         for allocation, flags in list(self._own.get(core, {}).items()):
             if allocation.live:
@@ -689,7 +689,7 @@ class Screen(Observer):
         self.part_record.again(core)
 
     def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool, bool]:
-        """Return the address of the flags of *allocation*, 0 where each byte has a value, its key, and whether it is only read, or so far only written."""
+        """Return the address of the flags of *allocation* (0 if all its bytes are initialized), its key, and whether it is only read, or so far only written."""
         key = self._keys.setdefault(allocation, len(self._keys))
         self.part_record.looked_at(core, allocation, core.number_of(allocation))
         if allocation.space is GDRAM:
@@ -702,7 +702,7 @@ class Screen(Observer):
                 flags = self.flags[allocation] = Flags(allocation.nbytes)
         else:
             flags = self._own.setdefault(core, {})[allocation] = Flags(allocation.nbytes)
-            if self._stores["lacking"]:  # at an address, maybe, that was that of others
+            if self._stores["lacking"]:  # its address may have belonged to another one
                 rows = self._stores["lack"][: int(self._stores["lacking"])]
                 ended = (rows["low"] < flags.at + allocation.nbytes) & (rows["high"] > flags.at)
                 rows["low"][ended] = rows["high"][ended] = 0
@@ -710,11 +710,11 @@ class Screen(Observer):
         return at, key, allocation in self.read, allocation in self.only_written
 
     def row(self, core: "NativeCore", row: Intrinsic, arguments: Sequence[Any], *, native: bool) -> None:
-        """Python is going to execute *row*, which has no C, or is *native* and has none for these *arguments*."""
+        """Check *row* before Python executes it: it has no C, or is *native* but has no C for these *arguments*."""
         if row.name == WAIT:
             flags = [*arguments, *[True] * (6 - len(arguments))]
-            if all(flags[3:]):  # otherwise only some pipes wait; then what is in flight counts as not over
-                # Of what scalar code stores or loads it says nothing.
+            if all(flags[3:]):  # otherwise only some pipes wait, and flights still count as pending
+                # The wait says nothing about scalar stores or loads.
                 core.seat.over(name for name, waits in zip(LISTS, flags[:3], strict=False) if waits)
             note(core, row, HOW_WAITS | HOW_PIPE * sum(bool(flag) << n for n, flag in enumerate(flags)))
         elif row.name not in HARMLESS and (row.pipe is Pipe.SCALAR or row.control):
@@ -722,37 +722,37 @@ class Screen(Observer):
             raise Suspicion
 
     def left_out(self, core: Core, row: Intrinsic) -> None:
-        """Keep that a memory core is at an instruction that needs NRAM or WRAM: the first at each place, and how often."""
+        """Record that a memory core has reached an instruction that needs NRAM or WRAM: the first at each place, and how often."""
         site = Site(*core.site())
         self._left(OnMemoryCore(_ran(core), site, row.name, 1))
 
     def _left(self, out: LeftOut) -> None:
-        """Keep the first of what is left out at each place, and how often it was."""
+        """Record the first skipped instruction at each place, and how often."""
         key = out.site, out.name, out.core.place.memory_core
         first = self._left_out.get(key)
         self._left_out[key] = out if first is None else first._replace(times=first.times + out.times)
 
     def executed(self, core: "NativeCore", row: Intrinsic) -> None:
-        """Python has executed *row*; raises `Suspicion` where the watch has not heard of it."""
+        """Raise `Suspicion` if the watch did not hear the *row* that Python has executed."""
         watch = cast("Any", core.mlu.watch)
         if row.name not in (WAIT, *HARMLESS) and not watch.heard:
             raise Suspicion
         watch.heard = False
 
     def flags_of(self, core: "NativeCore", allocation: Allocation) -> Flags | None:
-        """Return the flags of *allocation* on *core*; None where each byte has a value."""
+        """Return the flags of *allocation* on *core*; None if all its bytes are initialized."""
         core.number_of(allocation)
         flags = self.flags.get(allocation)
         return self._own.get(core, {}).get(allocation) if flags is None else flags
 
     def guesses(self) -> None:
-        """Note that a byte may have a value that is said to have none."""
+        """Record that a byte with an uninitialized flag may be initialized."""
         self._stores["guessed"] = 1
 
     def shares(
         self, core: "NativeCore", row: Intrinsic, pipe: Pipe, accesses: Iterable[tuple[int, Access]]
     ) -> None:
-        """Note the *accesses* of a *row* that Python executes to memory that is shared, each with its kind."""
+        """Record the *accesses* of a *row* that Python executes to shared memory, each with its kind."""
         self._stores["time"] += 1
         for kind, access in accesses:
             if self.whole:
@@ -760,9 +760,9 @@ class Screen(Observer):
             self._share(core, kind, access)
 
     def _read_first(self, allocation: Allocation) -> None:
-        """Let the bytes of *allocation* be kept, of which some are read.  Raises `Suspicion` if some have been stored: the launch begins again."""
+        """Keep the bytes of *allocation*, some of which are about to be read.  Raises `Suspicion` if some have been stored: the launch begins again."""
         if allocation not in self.only_written:
-            return  # by another core
+            return  # already kept for another core
         rows = self._accesses[1 : 1 + int(self._accesses[0, 0])]
         if (rows[:, KEY] == self._keys[allocation]).any():
             self.read_late = True
@@ -789,15 +789,15 @@ class Screen(Observer):
 
     @staticmethod
     def allows(arguments: Sequence[Any]) -> bool:
-        """Return whether Python may do something with *arguments*: there are no pointers among them."""
+        """Return whether Python may act on *arguments*: there are no pointers among them."""
         return not any(isinstance(a, Ptr) for a in arguments)
 
     def may_undo(self, pointer: object) -> bool:
-        """Return whether Python may store to where *pointer* leads, to learn whether that is a fault: the bytes from before are kept."""
+        """Return whether Python may store through *pointer* to detect a fault: the original bytes are kept."""
         return not isinstance(pointer, Ptr) or pointer.view.allocation not in self.read
 
     def suspected(self, core: "NativeCore", why: int, change: Change | None = None) -> None:
-        """A checker may report what C has found, as the *change* of a value; 0: the accesses need room, and those that meet are joined."""
+        """Handle a possible finding of C, such as the *change* of a value; if *why* is 0 the accesses need space, and adjacent ones are joined."""
         if change is not None:
             self._happened(core, change)
             return
@@ -825,7 +825,7 @@ class Screen(Observer):
         rows = joined(self._accesses[1:])
         if 2 * len(rows) > MOST_ACCESSES:
             raise Suspicion
-        # The segments begin in an order that the run has had: what is in order with others stays so.
+        # The segments begin in an order that the run has had, so ordered events stay ordered.
         self._accesses[1 : 1 + len(rows)] = rows[np.argsort(rows[:, SEGMENT], kind="stable")]
         self._accesses[0, 0], self._seen = len(rows), 0
 
@@ -839,12 +839,12 @@ class Screen(Observer):
                 self._change(Site(*core.site()), core.place.task, change)
 
     def doubt(self, core: "NativeCore", why: Screened) -> None:
-        """Let Python tell what the checkers that look for *why* may report; C goes on for the others."""
+        """Leave the findings of the checkers for *why* to Python; C continues for the others."""
         self._doubted |= why
         core.c.screens &= ~int(why)
 
     def _change(self, site: Site, task: int, change: ValueChange) -> None:
-        """Keep what C has changed without a word: the first of what happens again at a *site*, and how often."""
+        """Record a value that C silently changed: the first of equal changes at a *site*, and how often."""
         key = site, change.rule, change.have, change.to
         first = self._changes.get(key)
         times = 1 if first is None else first.times + 1
@@ -853,16 +853,16 @@ class Screen(Observer):
         )
 
     def _escaped(self, at: EscapedAt, again: CountedEscape) -> None:
-        """Note that bytes without a value are stored to GDRAM *again*."""
+        """Record a repeated store of uninitialized bytes to GDRAM."""
         before = self._escapes.get(at, again._replace(times=0))
         self._escapes[at] = CountedEscape(min(before.task, again.task), before.times + again.times)
 
     def escapes(self) -> "Mapping[EscapedAt, CountedEscape]":
-        """Return where bytes without a value were stored to GDRAM, in the order in which the first of each was."""
+        """Return the places that stored uninitialized bytes to GDRAM, in the order of their first stores."""
         return self._escapes
 
     def starts_at(self) -> Sequence[int]:
-        """Return the Block tasks of which each can be run by itself to see what of `escapes` it had first; without any, the launch runs from its beginning."""
+        """Return the Block tasks that can each run alone to reproduce the first of `escapes`; without any, the launch runs from its beginning."""
         stores = self._stores
         if not (self.looks & Screened.RACE and stores["alone"]) or stores["far"]:
             return ()
@@ -871,7 +871,7 @@ class Screen(Observer):
         return sorted({escape.task for escape in self._escapes.values()}) if apart(rows) else ()
 
     def written(self, tasks: Sequence[int]) -> Sequence[tuple[Allocation, int, int]] | None:
-        """Return the bytes of each memory that the Block *tasks* have stored to; None where there are no tasks."""
+        """Return the bytes of each memory to which the Block *tasks* have stored; None without tasks."""
         if not tasks:
             return None
         labels = {f"task {task}" for task in tasks}
@@ -881,14 +881,14 @@ class Screen(Observer):
         return [(memories[key], low, high) for low, high, _, _, key in rows.tolist()]
 
     def made(self, core: "NativeCore", change: VectorChange) -> None:
-        """Keep a number that a vector instruction of *core* has made: the first at a place, and how often."""
+        """Record a number that a vector instruction of *core* has changed: the first at a place, and how often."""
         changed = ChangedVector(change, Site(*core.site()), core.place.task, 0)
         first = self._vectors.setdefault((changed.site, change.rule, change.name), changed)
         self._vectors[changed.site, change.rule, change.name] = first._replace(times=first.times + 1)
 
     @property
     def doubted(self) -> Screened:
-        """Return the checks that Python has to make again: of values too, where some may be made of bytes that have none, of which it says nothing."""
+        """Return the checks that Python has to repeat, including those of values if some may be computed from uninitialized bytes."""
         doubted = self._doubted
         mixed = self._stores["mixes"] and len(self._sites) > MOST_SITES
         if self._escapes and (self._stores["guessed"] or mixed or self.refused is not None):
@@ -897,15 +897,15 @@ class Screen(Observer):
         return doubted | (Screened.VALUE if unclear else Screened(0))
 
     def left(self) -> Sequence[LeftOut]:
-        """Return the instructions that need NRAM or WRAM and at which memory cores were, scalar accesses that are out of place, and barriers of a cluster in Block tasks."""
+        """Return the instructions without effect on memory cores, the misplaced scalar accesses, and the barriers of a cluster in Block tasks."""
         return tuple(self._left_out.values())
 
     def changes(self) -> Sequence[ChangedValue | ChangedVector]:
-        """Return the values that C has changed without a word, and those that vectors have made, in the order in which the first of each has been."""
+        """Return the values that C has silently changed, and those that vectors changed, in the order of the first of each."""
         return (*self._changes.values(), *self._vectors.values())
 
     def clashes(self, core: "NativeCore", allocation: Allocation) -> None:
-        """Note that an instruction that Python executes on *core* may be in no order with what is not over, on bytes of *allocation*."""
+        """Record that an instruction executed by Python on *core* may be unordered with pending effects, on bytes of *allocation*."""
         if self.windows is None:
             self.clashed = True
             raise Suspicion
@@ -915,10 +915,10 @@ class Screen(Observer):
             window["met"] = 1
             self.windows.begins(core)
 
-    # -- what happens ----------------------------------------------------------------------------
+    # -- events ----------------------------------------------------------------------------
 
     def task_end(self, core: Any) -> None:
-        """Keep the parts of on-chip arrays and the last window, and ask whether the stack had room for the local variables."""
+        """Store the parts of on-chip arrays and the last window, and check whether the stack had space for the local variables."""
         self._judged(core)
         if self.looks & Screened.PARTS:
             self.part_record.task_end(core)
@@ -932,7 +932,7 @@ class Screen(Observer):
             self.doubt(core, Screened.MEMORY)
 
     def _judged(self, core: "NativeCore") -> None:
-        """Keep the last window of *core*, and count the numbers that it has changed again, as its task ends."""
+        """Store the last window of *core*, and count its repeated changes of numbers, as its task ends."""
         del self._running[core]
         if self.windows is not None:
             self.windows.ends(core)
@@ -950,7 +950,7 @@ class Screen(Observer):
             self._changes[key] = self._changes[key]._replace(times=self._changes[key].times + times)
 
     def _counted(self, core: "NativeCore", what: int, site: Site, times: int) -> None:
-        """Count *what* C has counted on *core* at *site*, of which Python has heard the first."""
+        """Add C's count of repetitions of *what* on *core* at *site*, whose first occurrence was reported to Python."""
         if what in (ESCAPES, MIXED_ESCAPES):
             self._escaped(EscapedAt(site, what == MIXED_ESCAPES), CountedEscape(core.place.task, times))
         else:
@@ -958,7 +958,7 @@ class Screen(Observer):
             self._left(self._left_out[site, name, core.place.memory_core]._replace(times=times))
 
     def fault(self, core: Core, fault: Fault) -> None:
-        """Let the checkers hear of *fault*, which ends all tasks here."""
+        """Let the checkers hear *fault*, which ends all tasks here."""
         if self.ends is not None:
             at = cast("NativeCore", core)
             self.refused, self._refused_on = fault, at
@@ -967,7 +967,7 @@ class Screen(Observer):
             self.ends(at, fault)
 
     def sync(self, sync: Sync) -> None:
-        """Let cores meet at a barrier."""
+        """Record that cores meet at a barrier."""
         if sync.scope in ("mutex", "arrive", "wait"):
             self._log.complete = False
         if len(sync.participants) > 1:
@@ -980,7 +980,7 @@ class Screen(Observer):
             self._look_again()
 
     def _look_again(self) -> None:
-        """Ask after two tasks and meetings, after four, and so on, whether all is in order: a launch in which it is not ends early."""
+        """Check after two, four, eight and so on tasks and meetings whether all accesses are ordered, to end an unordered launch early."""
         self._steps += 1
         if (
             self.asks is not None
@@ -990,13 +990,13 @@ class Screen(Observer):
             raise Suspicion
 
     def needs_values(self) -> bool:
-        """Return whether a fault has ended the launch because of bytes that have no value."""
+        """Return whether a fault caused by uninitialized bytes has ended the launch."""
         if self.refused is None or self._refused_on is None:
             return False
         flags = ((self.flags_of(self._refused_on, read.allocation), read) for read in self.refused.read)
         return any(at_flags(held, read).any() for held, read in flags)
 
-    # -- what is left ----------------------------------------------------------------------------
+    # -- results ----------------------------------------------------------------------------
 
     def accesses(self) -> Rows:
         """Return a copy of the rows of accesses, in their order."""
@@ -1007,7 +1007,7 @@ class Screen(Observer):
         return np.array([self._keys.setdefault(a, len(self._keys)) for a in part._keys], np.int64)  # noqa: SLF001 - of its kind
 
     def take(self, part: "Screen") -> None:
-        """Take over what *part* has noted of other tasks of the launch, which none of those here has met."""
+        """Add the record *part* of other tasks of the launch, which have met none of the tasks here."""
         rows = part.accesses()
         rows[:, KEY] = self.keys_for(part)[rows[:, KEY]]
         rows[:, SEGMENT] += len(self._labels)
@@ -1025,11 +1025,11 @@ class Screen(Observer):
             self._left(out)
         self._begun += part._begun  # noqa: SLF001 - of its kind
         self.hopeless |= part.hopeless
-        # Which change was the first is not known of threads.
+        # With threads it is unknown which change was the first.
         self._doubted |= part._doubted | (Screened.VALUE if part._changes else Screened(0))  # noqa: SLF001 - of its kind
         for key, changed in part._vectors.items():  # noqa: SLF001 - of its kind
             ours = self._vectors.get(key, changed._replace(times=0))
-            # Of tasks that run at once the first in their order counts.
+            # Of tasks that run at once, the first in their order counts.
             first = min(ours, changed, key=lambda change: change.task)
             self._vectors[key] = first._replace(times=ours.times + changed.times)
         self._accesses = np.concatenate([self._accesses[:1], self.accesses(), rows])
@@ -1042,7 +1042,7 @@ class Screen(Observer):
         high: int,
         has: Mask | None,
     ) -> None:
-        """Take the values from the bytes [*low*, *high*) of the tensor *allocation*, but from those that *has* says."""
+        """Set the bytes [*low*, *high*) of the tensor *allocation* to uninitialized, except those in *has*."""
         flags = self.flags[allocation] = Flags(allocation.nbytes, ALL_HAVE)
         if has is None:
             flags.put(low, high, NONE_HAS)
@@ -1050,13 +1050,13 @@ class Screen(Observer):
             np.logical_not(has[low:high], out=flags.spell_out(low, high).view(np.bool_))
 
     def lacking(self) -> Iterator[tuple[Allocation, Mask | None]]:
-        """Yield the tensors that were passed to `lack` and to which something was stored, and which bytes have no value now; None where each has one."""
+        """Yield the tensors that were passed to `lack` and then stored to, with the mask of bytes that are now uninitialized, or None."""
         for allocation, flags in self.flags.items():
             if allocation.space is GDRAM and flags.stored.any():
                 yield allocation, flags.lacking()
 
     def stores(self, allocation: Allocation) -> tuple[TensorStore, ...] | None:
-        """Return the last and the furthest store of each place to a tensor that was passed to `lack`; None where they are not known."""
+        """Return the last and the furthest store of each place to a tensor that was passed to `lack`; None if they are unknown."""
         if not self.looks & Screened.RACE or self._stores["unclear"]:
             return None
         rows = self._stores["store"][: int(self._stores["stored"])]
@@ -1074,23 +1074,23 @@ class Screen(Observer):
         )
 
     def unordered(self) -> "Iterator[Window]":
-        """Yield what cores did between two waits for all where something may be in no order, each once with how often."""
+        """Yield the possibly unordered windows of cores, each once with its number of occurrences."""
         yield from () if self.windows is None else self.windows
 
     @property
     def tells(self) -> bool:
-        """Return whether a run that keeps every access would tell which are in no order: nothing else that puts tasks in order is seen."""
+        """Return whether a run that records every access would find the unordered ones: no other events that order tasks occur."""
         table = self._accesses[1 : 1 + int(self._accesses[0, 0])]
         return self._log.complete and not self.hopeless and len(table) < MOST_SHARED
 
     def sharing(self) -> SharedRun | None:
-        """Return all accesses to what tasks share, and what put them in order; None where that is not known."""
+        """Return all accesses to shared memory, and the events that order them; None if they are unknown."""
         if self.whole and self._shared is None:
             self._shared = self._log.run(tuple(self._keys), self._sites)
         return self._shared
 
     def shared(self) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
-        """Yield each memory of which it counts who came first, and the accesses to it in their order: rows of low, high, kind, segment.
+        """Yield each memory for which the order of accesses matters, with the accesses in their order: rows of low, high, kind, segment.
 
         Reads alone need no order, and neither do atomics.
         """
@@ -1109,20 +1109,20 @@ def _ran(core: Core) -> TaskRan:
 
 
 def at_flags(flags: Flags | None, access: Access) -> Bytes:
-    """Return the *flags* of the bytes of *access*; without any all have a value."""
+    """Return the *flags* of the bytes of *access*; without flags all are initialized."""
     if flags is None:
         return np.zeros(0, np.uint8)
     return np.concatenate([flags.at_bytes(low, low + access.size) for low in access.starts.tolist()])
 
 
 def joined(rows: Rows) -> Rows:
-    """Return *rows* in the order of memory, kind, segment and byte; those that meet in all but the byte are joined."""
+    """Return *rows* in the order of memory, kind, segment and byte, with adjacent rows joined."""
     rows = rows[np.lexsort((rows[:, LOW], rows[:, SEGMENT], rows[:, KIND], rows[:, KEY]))]
     if len(rows) < 2:
         return rows
     other = np.any(rows[1:, KIND:] != rows[:-1, KIND:], axis=1)
     group = np.concatenate(([0], np.cumsum(other)))
-    # The highest end so far in each group: groups are set apart by more than any offset.
+    # The highest end so far in each group; an offset larger than any byte separates the groups.
     wide = int(rows[:, HIGH].max()) + 1
     ends = np.maximum.accumulate(rows[:, HIGH] + group * wide) - group * wide
     first = np.concatenate(([True], other | (rows[1:, LOW] > ends[:-1])))
@@ -1133,10 +1133,10 @@ def joined(rows: Rows) -> Rows:
 
 
 def apart(rows: Rows) -> bool:
-    """Return whether what one task writes, no other reads or writes."""
+    """Return whether no task reads or writes bytes that another writes."""
     rows = rows[np.lexsort((rows[:, LOW], rows[:, KEY]))]
     if not np.any((rows[1:, KEY] == rows[:-1, KEY]) & (rows[1:, LOW] < rows[:-1, HIGH])):
-        return True  # no byte is in two pieces
+        return True  # no byte is in two rows
     rows = joined(rows)
     for key in np.unique(rows[rows[:, KIND] == 1, KEY]).tolist():
         of_key = rows[rows[:, KEY] == key]
