@@ -1,4 +1,4 @@
-"""Triton kernels on a simulated board: ``@triton.jit`` functions, made into BANG C text that everything else here reads.
+"""Triton kernels on a simulated board: ``@triton.jit`` functions are compiled to BANG C text, which every part of mlusim reads.
 
 ::
 
@@ -7,9 +7,10 @@
     launch = mlusim.triton.run(softmax, (48,), out, x, M, N, BM=8, BN=1024, board="MLU590-H8", observe=["initcheck"])
     launch.time_us, launch.findings
 
-After the import, ``softmax[grid](...)`` launches on a simulated board, too: on NumPy arrays, and on tensors of PyTorch's device ``mlu``
-once ``torch_mlu`` is imported.  Nothing of this is imported unless it is asked for; it needs the extra ``triton``.  Predicted times and the use of NRAM are those of
-this lowering, not of the vendor's compiler.
+After the import, ``softmax[grid](...)`` launches on a simulated board, too: on NumPy arrays, and on tensors
+of PyTorch's device ``mlu`` once ``torch_mlu`` is imported. This package is imported on request only; it needs
+the extra ``triton``. Predicted times and the use of NRAM are those of this lowering, not of the vendor's
+compiler.
 """
 
 import inspect
@@ -42,11 +43,13 @@ def run(
     observe: Sequence[Any] = (),
     **named: Any,
 ) -> Launch:
-    """Launch a ``@triton.jit`` function on NumPy arrays and numbers, and return the launch; arrays that it writes are changed.
+    """Launch a ``@triton.jit`` function on NumPy arrays and numbers, and return the launch; the kernel's results are in the arrays.
 
-    *grid* is programs in x, y and z, or a function of the arguments, as in ``kernel[grid](...)``; *named* are arguments by name,
-    constants among them, and Triton's options (``num_warps``, ``num_stages``).  Raises `Unsupported`, with the line of the Python file,
-    for what has no form in BANG C here, `UsageError` for what Triton does not compile, Triton's ``OutOfResources`` where NRAM does not suffice, and faults of the kernel.
+    *grid* is the number of programs in x, y and z, or a function of the arguments, as in
+    ``kernel[grid](...)``; *named* are keyword arguments, including constants, and Triton's options
+    (``num_warps``, ``num_stages``). Raises `Unsupported`, with the line of the Python file, for operations
+    that cannot be lowered to BANG C, `UsageError` for code that Triton does not compile, Triton's
+    ``OutOfResources`` if NRAM is too small, and faults of the kernel.
     """
     function = _checked(kernel, grid, arguments, named)
     if board is not None:
@@ -69,7 +72,7 @@ def run(
 def _checked(
     kernel: object, grid: object, arguments: Sequence[object], named: Mapping[str, object]
 ) -> JITFunction:
-    """Return the function of *kernel*.  Raises `UsageError` where these are not kernels, no grid or not its arguments."""
+    """Return the function of *kernel*. Raises `UsageError` for an invalid kernel, grid or arguments."""
     function = plain_function(kernel)
     if function is None:
         raise UsageError(f"{kernel!r:.60} is not Triton kernel; pass a function with @triton.jit")
@@ -81,7 +84,7 @@ def _checked(
         inspect.signature(function.fn),
         {k: v for k, v in named.items() if k not in KNOWN_OPTIONS},
     )
-    # What stands around a function, as autotune does, gives it some of its arguments.
+    # A decorator such as autotune supplies some of the function's arguments.
     bind = signature.bind if kernel is function else signature.bind_partial
     try:
         bound = bind(*arguments, **passed)

@@ -1,4 +1,4 @@
-"""Triton's back end for a simulated board: its compiler, whose last stage is BANG C text, and its driver, which launches that."""
+"""Triton's back end for a simulated board: a compiler, whose last stage is BANG C text, and a driver, which launches the text."""
 
 import functools
 import hashlib
@@ -44,18 +44,18 @@ from mlusim.triton.translate import translate
 
 BACKEND = "mlu"
 MOST_PROGRAMS = 65535
-"""Programs along one axis of a grid: the limit that the card's launcher names."""
+"""Limit of programs along one axis of a grid, as in the card's launcher."""
 
 
 class OutOfNram(OutOfResources, UsageError):  # type: ignore[misc]  # Triton is not typed
-    """A configuration that does not fit, as Triton's autotuner takes it; behind the card's words stands what takes the room."""
+    """A configuration that does not fit, as an exception that Triton's autotuner handles; the message ends with the largest blocks."""
 
     def __init__(self, required: int, limit: int, name: str, detail: str = "") -> None:
         OutOfResources.__init__(self, required, limit, name)
         self.detail = detail
 
     def __str__(self) -> str:
-        """Return the sentence of the card's launcher, and what takes the room."""
+        """Return the message of the card's launcher, followed by the details."""
         words = f"out of resource: {self.name}, Required: {self.required}, Hardware limit: {self.limit}"
         return f"{words}; {self.detail}" if self.detail else words
 
@@ -70,20 +70,20 @@ INSTEAD = {
     "arguments must be of type tl.constexpr": "; its ends are whole numbers that are constants",
     "unsupported tensor index": "; load the part that you need, or choose it by tl.where and tl.sum",
 }
-"""What to write where Triton refuses something, by a part of its sentence."""
+"""Replacements for constructs that Triton refuses, by a part of its message."""
 
 
 def plain_function(kernel: object) -> JITFunction | None:
-    """Return the function inside of *kernel*; None where there is none."""
-    # autotune and heuristics stand around the function that they call.
+    """Return the JIT function inside *kernel*, or None."""
+    # autotune and heuristics wrap the function that they call.
     while not isinstance(kernel, JITFunction) and type(kernel).__module__.startswith("triton."):
         kernel = getattr(kernel, "fn", None)
     return kernel if isinstance(kernel, JITFunction) else None
 
 
 def refusal_of(function: JITFunction, error: CompilationError) -> str:
-    """Return what Triton says against *function* in one sentence, with the line of its file."""
-    # Triton counts from the function; behind its own frames stands what the innermost one says.
+    """Return Triton's error about *function* as one sentence, with the line in its file."""
+    # Triton counts lines from the function; the innermost frame below Triton's own has the message.
     head = next(n for n, text in enumerate(function.raw_src) if text.lstrip().startswith("def "))
     of_function = error.src == function.src and hasattr(error.node, "lineno")
     line = function.starting_line_number + head + error.node.lineno - 1 if of_function else None
@@ -100,7 +100,7 @@ def refusal_of(function: JITFunction, error: CompilationError) -> str:
 
 @frozen(slots=False)  # Triton reads its __dict__
 class MluOptions:
-    """The options of a kernel that Triton and the card's back end know; those that say nothing here are kept for `metadata`."""
+    """The options of a kernel for Triton and for the card's back end; options without effect here are kept for `metadata`."""
 
     num_warps: int = 1
     num_stages: int = 1
@@ -108,11 +108,11 @@ class MluOptions:
     warp_size: int = 1
     debug: bool = False
     sanitize_overflow: bool = False
-    # Without the checks for overflow that Triton would write into the kernel: no card has them.
+    # No overflow checks, which Triton would write into the kernel: no card has them.
     supported_fp8_dtypes: tuple[str, ...] = ()
     deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
     default_dot_input_precision: str = "tf32"
-    # All products are whole here, which is at least what each of these asks for.
+    # All products are exact here, at least as precise as each of these options requires.
     allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
     max_num_imprecise_acc_default: int = 0
     extern_libs: tuple[tuple[str, str], ...] = ()
@@ -135,7 +135,7 @@ class MluOptions:
     backend_name: str = BACKEND
 
     def hash(self) -> str:
-        """Return a word for all of them."""
+        """Return a digest of all options."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
 
@@ -154,15 +154,15 @@ class MluBackend(BaseBackend):  # type: ignore[misc]
 
     @property
     def board(self) -> Board:
-        """The board of the target."""
+        """The board for which it compiles."""
         return find_board(self.target.arch)
 
     def hash(self) -> str:
-        """Return a word for the board and this version of the lowering."""
+        """Return a digest of the board and this version of the lowering."""
         return f"mlusim-{self.target.arch}-{_own_digest()}"
 
     def parse_options(self, opts: Mapping[str, Any]) -> MluOptions:
-        """Return the options; what is not an option of the card is left out."""
+        """Return the options; names that are not options of the card are ignored."""
         options = {name: value for name, value in opts.items() if name in KNOWN_OPTIONS and value is not None}
         for name, least in (("num_stages", 0), ("num_warps", 1)):
             value = options.get(name, least)
@@ -176,23 +176,23 @@ class MluBackend(BaseBackend):  # type: ignore[misc]
         return MluOptions(**{**options, "arch": self.target.arch})
 
     def pack_metadata(self, metadata: Any) -> tuple[int, int, int]:
-        """Return what the launcher needs to know of a kernel."""
+        """Return the metadata that the launcher needs."""
         return metadata.num_warps, metadata.num_ctas, metadata.shared
 
     def get_codegen_implementation(self, options: MluOptions) -> dict[str, Any]:
-        """Return what Triton's front end asks of a target."""
+        """Return the functions that Triton's front end requests from a target."""
         del options
         return {"min_dot_size": lambda left, right: (1, 1, 1), "convert_custom_types": None}
 
     def get_module_map(self) -> dict[str, ModuleType]:
-        """Return the device library behind ``tl.extra.libdevice``."""
+        """Return the module behind ``tl.extra.libdevice``."""
         return {"triton.language.extra.libdevice": libdevice}
 
     def load_dialects(self, context: Any) -> None:
-        """Load nothing: TTIR has all."""
+        """Load no dialects: TTIR needs none."""
 
     def add_stages(self, stages: dict[str, Any], options: MluOptions, language: Any = None) -> None:
-        """Add the stages: TTIR as Triton simplifies it, and BANG C."""
+        """Add the stages: TTIR with Triton's simplifications, and BANG C."""
         del language
         stages["ttir"] = _simplified
         stages["mlu"] = functools.partial(self._bang_c, num_stages=options.num_stages)
@@ -204,15 +204,15 @@ class MluBackend(BaseBackend):  # type: ignore[misc]
             raise OutOfNram(error.required, error.limit, error.memory, error.detail) from None
         for note in written.notes:
             warnings.warn(note, Remark, stacklevel=2)
-        # Not as shared memory: Triton would refuse that by a limit and a name of its own.
+        # Not reported as shared memory: Triton would refuse it with a limit and a name of its own.
         metadata |= {"name": written.name, "shared": 0, "nram": written.nram, "wram": written.wram}
         return written.text.encode()
 
 
 def _simplified(module: Any, metadata: Mapping[str, Any]) -> Any:
-    """Run the passes that every back end of Triton begins with."""
+    """Run the passes that all back ends of Triton begin with."""
     del metadata
-    # Those that every back end of Triton begins with, in its order: what comes of them is what public tools print as TTIR.
+    # In the order of other back ends, so that the result is what public tools print as TTIR.
     manager = ir.pass_manager(module.context)
     common, triton_passes = passes.common, passes.ttir
     common.add_inliner(manager)
@@ -229,7 +229,7 @@ def _simplified(module: Any, metadata: Mapping[str, Any]) -> Any:
 
 
 def _own_digest() -> str:
-    """Return a digest of the files of this folder: Triton keeps what they make."""
+    """Return a digest of this folder's files, because Triton caches compiled kernels."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
@@ -240,13 +240,13 @@ def _own_digest() -> str:
 
 
 class ElementTypeName(str):
-    """The name of an element type, with what Triton asks of that of a tensor behind a descriptor."""
+    """The name of an element type, with the attributes that Triton reads of a descriptor's tensor."""
 
     __slots__ = ()
 
     @property
     def itemsize(self) -> int:
-        """The bytes of an element."""
+        """The size of an element in bytes."""
         return np.dtype(self).itemsize
 
     @property
@@ -257,13 +257,13 @@ class ElementTypeName(str):
 
 @frozen(eq=False)
 class ArrayArgument:
-    """A NumPy array as Triton sees a tensor; what a launch writes to it comes back."""
+    """A NumPy array in the interface of a tensor for Triton; results of a launch are copied back to it."""
 
     array: np.ndarray[Any, Any]
 
     @property
     def dtype(self) -> "ElementTypeName":
-        """The element type by Triton's name."""
+        """The element type with Triton's name."""
         return ElementTypeName(self.array.dtype.name)
 
     @property
@@ -272,10 +272,10 @@ class ArrayArgument:
         return tuple(self.array.shape)
 
     def data_ptr(self) -> int:
-        """Return an address that is a multiple of 16, as those of the device are."""
+        """Return an address that is a multiple of 16, like those of the device."""
         return 4096
 
-    # What autotune asks of tensors that it resets or restores.
+    # Methods with which autotune resets and restores tensors.
     def zero_(self) -> None:
         """Set all elements to zero."""
         self.array[...] = 0
@@ -285,15 +285,15 @@ class ArrayArgument:
         return ArrayArgument(self.array.copy())
 
     def copy_(self, other: "ArrayArgument") -> None:
-        """Take the elements of *other*."""
+        """Copy the elements of *other*."""
         self.array[...] = other.array
 
 
 class _Utils:
-    """The answers to what Triton asks about devices and loaded kernels."""
+    """The driver functions for devices and loaded kernels."""
 
     def get_device_properties(self, device: int) -> dict[str, Any]:
-        """Return the properties by the names that the card's driver has."""
+        """Return the device properties under the names of the card's driver."""
         del device
         board = active_board()
         return {
@@ -309,7 +309,7 @@ class _Utils:
     def load_binary(
         self, name: str, kernel: bytes, shared: int, device: int
     ) -> tuple[Any, TextKernel, int, int, int]:
-        """Load a kernel from its text."""
+        """Load a kernel from its BANG C text."""
         del shared, device
         path = kept_text(name, kernel.decode())
         board = active_board()
@@ -317,7 +317,7 @@ class _Utils:
         return module, TextKernel(path, name, module, module[name], board), 0, 0, 1 << 20
 
     def unload_module(self, module: Any) -> None:
-        """Forget a kernel."""
+        """Unload a kernel; nothing to do."""
 
 
 class MluLauncher:
@@ -325,13 +325,14 @@ class MluLauncher:
 
     def __init__(self, src: Any, metadata: Any) -> None:
         self._kinds = [*src.signature.values()]
-        # Launchers of the card's Triton pass the parameters that are not constants, of which a signature makes more.
+        # Launchers of the card's Triton pass only the parameters that are not constants; a signature may mark
+        # more of them as constant.
         constant = {p.name for p in src.fn.params if p.is_constexpr}
         self._passed = [kind for name, kind in src.signature.items() if name not in constant]
         self._task_type = metadata.task_type
 
     def __call__(self, x: int, y: int, z: int, stream: Any, kernel: TextKernel, *more: Any) -> None:
-        """Launch *kernel* on a grid; the arguments are the last of *more*."""
+        """Launch *kernel* on a grid; the last of *more* are its arguments."""
         kinds = self._kinds if len(more) - 4 == len(self._kinds) else self._passed
         pairs = (_spread(*pair) for pair in zip(kinds, more[4:], strict=True) if pair[0] != "constexpr")
         passed = [pair for spread in pairs for pair in spread]
@@ -342,27 +343,27 @@ class MluLauncher:
         launch = launch_kernel(kernel.bang, kind, dim, [argument for _, argument in passed])
         for launches in _STATE.collected:
             launches.append(launch)
-        if not _STATE.collected:  # nothing else shows what the kernel prints
+        if not _STATE.collected:  # otherwise the kernel's prints would be lost
             sys.stdout.writelines(launch.printed)
 
 
 def _spread(kind: object, argument: object) -> list[tuple[str, object]]:
-    """Return an argument with Triton's type of its parameter; of a descriptor of a tensor each that the kernel has in its place."""
+    """Return an argument with Triton's type of its parameter; a tensor descriptor becomes the several arguments that the kernel takes for it."""
     if not str(kind).startswith("tensordesc"):
         return [(str(kind), argument)]
     return [*zip(expand_signature([kind], None, ""), decompose_descriptor(argument), strict=True)]
 
 
 TASK_TYPES = ("", "block", "union1")
-"""What a call may ask for in place of the launcher's choice."""
+"""The task types that a call may request, instead of the launcher's choice."""
 
 
 def kind_and_dim(
     board: Board, grid: tuple[int, int, int], task_type: str = ""
 ) -> tuple[Kind, tuple[int, int, int]]:
-    """Return the kind and dim of a launch as the card's launcher chooses them, or as *task_type* asks.
+    """Return the kind and dim of a launch, as chosen by the card's launcher or requested by *task_type*.
 
-    Raises `LaunchError` for a grid without programs, and Triton's ``OutOfResources`` for one beyond the limit.
+    Raises `LaunchError` for an empty grid, and Triton's ``OutOfResources`` for a grid beyond the limit.
     """
     worst = max(grid)
     if worst > MOST_PROGRAMS:
@@ -371,8 +372,9 @@ def kind_and_dim(
         raise LaunchError(f"the grid {grid} has no program")
     x, y, z = grid
     per_cluster = board.arch.cores_per_cluster
-    # As the card's driver.py: a grid that fills clusters and fits the cores at once runs as Union1.  Of a program of four warps, which a
-    # card gives the cores of a cluster, one core does all here: four would each do the work of another program.
+    # As in the card's driver.py: a grid that fills whole clusters and fits on the cores at once runs as
+    # Union1. The card runs a program of four warps on all cores of a cluster; here one core does all of it,
+    # because four tasks would execute four programs.
     fits = x % per_cluster == 0 and x * y * z <= board.clusters * per_cluster
     if task_type == "union1" and x % per_cluster:
         raise LaunchError(
@@ -383,21 +385,21 @@ def kind_and_dim(
 
 
 def launch_kernel(kernel: BangKernel, kind: Kind, dim: tuple[int, int, int], arguments: list[Any]) -> Launch:
-    """Launch a translated kernel on arrays and numbers; what it writes goes back to the arrays."""
-    # A new device for each launch, as `mlusim run` has it: what an earlier one left in memory is not seen.
+    """Launch a translated kernel on arrays and numbers; its results are copied back to the arrays."""
+    # A new device for each launch, as in `mlusim run`, so that memory of earlier launches is not visible.
     device = Device(active_board())
     tensors: dict[Any, tuple[DeviceTensor, np.ndarray[Any, Any]]] = {}
     passed: list[Any] = []
     for argument in arguments:
         if isinstance(argument, ArrayArgument):
-            # Two arguments may be one array, as those of a kernel in place.
+            # Two arguments may be the same array, as for an in-place kernel.
             array = argument.array
             if not array.flags.c_contiguous:
                 raise UsageError(
                     f"an array of shape {array.shape} and strides {array.strides} is not a contiguous one; pass numpy.ascontiguousarray of it"
                 )
             key = array.__array_interface__["data"][0], array.shape, array.dtype
-            # In memory a truth value is a byte.
+            # In memory, a bool is one byte.
             held = array.view(np.int8) if array.dtype == np.bool_ else array
             tensors.setdefault(key, (device.put(held), array))
             passed.append(tensors[key][0])
@@ -431,11 +433,11 @@ class MluDriver(DriverBase):  # type: ignore[misc]
 
     @staticmethod
     def is_active() -> bool:
-        """Return False: it is made active by `mlusim.triton`, and never takes the place of a card's."""
+        """Return False: `mlusim.triton` activates it explicitly, and it never replaces a card's driver."""
         return False
 
     def map_python_to_cpp_type(self, ty: str) -> str:
-        """Return *ty*: no C++ is made for a launch."""
+        """Return *ty*: launches generate no C++ code."""
         return ty
 
     def get_current_target(self) -> GPUTarget:
@@ -443,11 +445,11 @@ class MluDriver(DriverBase):  # type: ignore[misc]
         return GPUTarget(BACKEND, active_board().name, 1)
 
     def get_active_torch_device(self) -> Any:
-        """Return PyTorch's device ``mlu``.  Raises `UsageError` where ``torch_mlu`` is not imported."""
+        """Return PyTorch's device ``mlu``. Raises `UsageError` if ``torch_mlu`` is not imported."""
         return torch_launches.device()
 
     def get_current_device(self) -> int:
-        """Return the number of the device: of the board, since Triton keeps compiled kernels by it."""
+        """Return the index of the board as device number, because Triton caches compiled kernels by device."""
         return [*BOARDS].index(active_board().name)
 
     def get_current_stream(self, device: int) -> int:
@@ -455,20 +457,20 @@ class MluDriver(DriverBase):  # type: ignore[misc]
         return 0
 
     def set_current_device(self, device: int) -> None:
-        """Keep the one device."""
+        """Accept any device: there is only one."""
 
     def get_benchmarker(self) -> Any:
-        """Return what times a call: the predicted time of its launches, so that autotune chooses by it."""
+        """Return the timing function for autotune: the predicted time of a call's launches."""
         return _predicted
 
     def get_device_interface(self) -> Any:
-        """Return nothing that Triton asks for here."""
+        """Return None: Triton does not use it here."""
         return None
 
 
 def _predicted(call: Any, *, quantiles: Any = None, **_: Any) -> Any:
-    """Return the predicted milliseconds of the launches that *call* makes."""
-    # What one launch takes does not vary: it is made once, and neither warmed up nor repeated.
+    """Return the predicted time, in milliseconds, of the launches in *call*."""
+    # Predicted times do not vary, so the call runs once, without warm-up.
     with collecting() as launches, torch_launches.timing() as milliseconds:
         call()
     time = sum(launch.time_us for launch in launches) / 1000 + sum(milliseconds)
@@ -477,7 +479,7 @@ def _predicted(call: Any, *, quantiles: Any = None, **_: Any) -> Any:
 
 @frozen
 class _State:
-    """Lists that collect the launches that Triton's own way of calling makes, and what the next ones are observed by."""
+    """The lists that collect launches made through Triton's own interface, and the observers for the next launches."""
 
     collected: list[list[Launch]] = field(factory=list)
     observe: list[Any] = field(factory=list)
@@ -489,7 +491,7 @@ _STATE = _State()
 
 @contextmanager
 def collecting() -> Iterator[list[Launch]]:
-    """Collect the launches on arrays that are made inside."""
+    """Collect the launches on arrays in this context."""
     launches: list[Launch] = []
     _STATE.collected.append(launches)
     try:
@@ -499,10 +501,10 @@ def collecting() -> Iterator[list[Launch]]:
 
 
 def kept_text(name: str, text: str) -> Path:
-    """Write *text* where it is found again, in the user's cache, and return its path."""
+    """Write *text* to the user's cache, under a name by its content, and return the path."""
     base = user_cache()
     folder = Path(tempfile.mkdtemp(prefix="mlusim-")) if base is None else base / "triton"
-    # By its contents: two specialisations have one name, and findings of two runs name one file.
+    # By content: two specialisations share a name, and findings of two runs should name the same file.
     path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.mlu"
     if not path.exists():
         cache.put(path, text.encode())
@@ -510,7 +512,7 @@ def kept_text(name: str, text: str) -> Path:
 
 
 def active_board() -> Board:
-    """Return the board that kernels are compiled for: the one that was named, that of PyTorch's device, that of ``MLUSIM_BOARD``."""
+    """Return the board for which kernels are compiled: the activated one, that of PyTorch's device, or that of ``MLUSIM_BOARD``."""
     if _STATE.board:
         return _STATE.board[-1]
     name = torch_launches.board_name() or os.environ.get("MLUSIM_BOARD", "").partition(",")[0]
@@ -518,10 +520,11 @@ def active_board() -> Board:
 
 
 def activate(board: str | None = None) -> None:
-    """Make a simulated board what Triton compiles for and launches on.  Raises `UsageError` for an unknown board."""
+    """Make a simulated board the target for Triton's compiler and launches. Raises `UsageError` for an unknown board."""
     back_ends.backends[BACKEND] = back_ends.Backend(compiler=MluBackend, driver=MluDriver)
     _STATE.board[:] = [] if board is None else [find_board(board)]
-    # What Triton keeps on disk is found by the text of a function alone, and would name the file of another checkout.
+    # Triton's disk cache uses the text of the function as key, so a cached kernel would name the files of
+    # another checkout.
     knobs.compilation.always_compile = True
     KernelInterface.__getitem__ = _taking_arrays
     TensorDescriptor.__post_init__ = _of_an_array
@@ -531,7 +534,7 @@ def activate(board: str | None = None) -> None:
 
 
 def _lend_names() -> None:
-    """Let programs import what they import of the card's Triton: its device library, and what its driver says of devices."""
+    """Provide the modules that programs import from the card's Triton: its device library and its driver's device functions."""
     back_end, library = ModuleType("triton.backends.mlu"), ModuleType("triton.language.extra.mlu")
     driver = ModuleType(f"{back_end.__name__}.driver")
     vars(driver).update(BangUtils=_Utils, BangDriver=MluDriver)
@@ -543,10 +546,10 @@ def _lend_names() -> None:
 
 
 def _taking_arrays(kernel: KernelInterface, grid: object) -> Callable[..., Any]:
-    """Return the call of ``kernel[grid]``, for arrays of NumPy as well."""
+    """Return the call of ``kernel[grid]``, which also accepts NumPy arrays."""
 
-    # Triton knows a tensor by what it has, which an array has not; no hook of a call may change an argument.  What is not an array
-    # goes on as it is, so that kernels for another driver are called as before.
+    # Triton recognises a tensor by attributes that an array lacks, and no hook of a call may change
+    # arguments. Other arguments are passed unchanged, so kernels for other drivers are called as before.
     def call(*arguments: object, **named: object) -> object:
         by_name = {name: _seen(value) for name, value in named.items()}
         return kernel.run(*map(_seen, arguments), grid=grid, warmup=False, **by_name)
@@ -558,7 +561,7 @@ _AS_TRITON_HAS_IT = TensorDescriptor.__post_init__
 
 
 def _of_an_array(descriptor: TensorDescriptor) -> None:
-    """Have a descriptor of an array see it as Triton sees a tensor."""
+    """Wrap the array of a descriptor in the interface of a tensor for Triton."""
     descriptor.base = _seen(descriptor.base)
     _AS_TRITON_HAS_IT(descriptor)
 
@@ -577,11 +580,11 @@ ELEMENTS = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "bfloat16", "float32", "float64"),
 )
-"""The element types of arrays that Triton has a name for."""
+"""The element types of arrays with a Triton name."""
 
 
 def check_argument(name: str, value: object) -> None:
-    """Raise `UsageError` for a *value* of parameter *name* that is not an array, tensor, number, descriptor or tuple of these."""
+    """Raise `UsageError` unless *value* is an array, tensor, number, descriptor or a tuple of these; *name* is its parameter."""
     if isinstance(value, tuple):
         for member in value:
             check_argument(name, member)

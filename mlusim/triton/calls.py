@@ -1,4 +1,4 @@
-"""A ``@triton.jit`` function of a Python file, called with arguments that are texts, as a BANG C file that every verb reads."""
+"""A ``@triton.jit`` function of a Python file, called with arguments as text: it is compiled to a BANG C file that every verb reads."""
 
 import functools
 import inspect
@@ -49,9 +49,9 @@ WORDS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
 
 @frozen
 class TritonCall:
-    """A Triton kernel as BANG C: the file, the kernel's name in it, its arguments that are left, its dim and kind, and its bytes of NRAM.
+    """A Triton kernel compiled to BANG C: the file, the kernel's name, the remaining arguments, dim and kind, and its bytes of NRAM.
 
-    ``estimate`` says what these are, and whether they are close to the limit.
+    ``estimate`` describes these bytes, and says whether they are close to the limit.
     """
 
     path: str
@@ -66,14 +66,14 @@ class TritonCall:
 
 @define(eq=False)
 class TritonKernelCall(KernelCall):
-    """A call of the *triton* kernel with arguments as *texts*: made into BANG C for each board by itself."""
+    """A call of the kernel *triton* with arguments as *texts*; it is compiled to BANG C separately for each board."""
 
     triton: "TritonKernel" = field(kw_only=True)
     texts: Mapping[str, str] = field(kw_only=True)
 
     @property
     def module(self) -> Module:
-        """Return the module of the text for the board."""
+        """Return the module with the kernel's text for the board."""
         if "module" not in self._kept:
             translation = self.triton.translated(self.texts, self.board, self.supplied)
             self._kept["module"] = load_module((translation.path,), (), {}, self.board)
@@ -83,10 +83,10 @@ class TritonKernelCall(KernelCall):
 
 @frozen
 class TritonKernel:
-    """A function of a Python file, with what is the same for its calls: constants, the grid, options; another process can have it.
+    """A function of a Python file, with the constants, grid and options shared by its calls; it can be sent to other processes.
 
-    *constants* are texts, as ``--constexpr`` has them; *grid* is up to three whole numbers or formulas of arguments and constants;
-    *options* are ``num_warps`` and ``num_stages``.
+    *constants* are texts, as for ``--constexpr``; *grid* is up to three integers or formulas of arguments and
+    constants; *options* are ``num_warps`` and ``num_stages``.
     """
 
     path: str
@@ -97,7 +97,7 @@ class TritonKernel:
 
     @property
     def function(self) -> Any:
-        """The JIT function.  Raises `UsageError` where it is not there."""
+        """The JIT function. Raises `UsageError` if it does not exist."""
         return _function(self.path, Path(self.path).stat().st_mtime_ns, self.name)
 
     @property
@@ -110,11 +110,11 @@ class TritonKernel:
         return tuple(self.function.arg_names)
 
     def constexprs(self) -> frozenset[str]:
-        """Return the names of those that are declared ``tl.constexpr``."""
+        """Return the names of the parameters declared ``tl.constexpr``."""
         return frozenset(p.name for p in self.function.params if p.is_constexpr)
 
     def configurations(self) -> list[list[tuple[str, Any]]]:
-        """Return what each configuration of ``triton.autotune`` sets, by name; none where the kernel has no such decorator."""
+        """Return the settings of each configuration of ``triton.autotune``, by name; empty without that decorator."""
         around = vars(file_module(self.path)).get(self.called)
         while around is not None and not isinstance(around, JITFunction | Autotuner):
             around = getattr(around, "fn", None)
@@ -126,11 +126,11 @@ class TritonKernel:
         ]
 
     def defaults(self) -> frozenset[str]:
-        """Return the names of those that have a default."""
+        """Return the names of the parameters with a default."""
         return frozenset(p.name for p in self.function.params if p.has_default)
 
     def words(self) -> list[str]:
-        """Return the words of the command line that name it, without its arguments."""
+        """Return the command line words for the kernel, without its arguments."""
         words = [self.path, "--kernel", self.called, "--grid", self.grid]
         for name, text in self.constants.items():
             words += ["--constexpr", f"{name}={text}"]
@@ -147,11 +147,12 @@ class TritonKernel:
         *,
         advised: bool = False,
     ) -> TritonCall:
-        """Return the kernel as BANG C for *board*, called with *arguments*, texts as ``--arg`` has them.
+        """Compile the kernel to BANG C for *board*, for a call with *arguments* as for ``--arg``.
 
-        Pointers have the element types of the arrays that *arguments* say, or of those in *supplied*; a whole number 1 is a constant,
-        as for Triton's launcher.  Raises `UsageError` for a parameter that is not there and for what Triton refuses, `Unsupported`
-        for what has no form, and `OutOfNram`, which says (*advised*) with which constants it fits.
+        Pointers have the element types of the arrays in *arguments* or *supplied*; an integer 1 becomes a
+        constant, as in Triton's launcher. Raises `UsageError` for an unknown parameter and for code that
+        Triton refuses, `Unsupported` for operations that cannot be lowered, and `OutOfNram`, which names
+        (with *advised*) constants that fit.
         """
         function = self.function
         signature, fixed = _signature(function, arguments, self.constants, supplied)
@@ -162,7 +163,7 @@ class TritonKernel:
             error.detail += self._fitting(function, signature, fixed, board) if advised else ""
             raise
         text = compiled.asm[backend.BACKEND].decode()
-        # A constant may still be the size of an array, as n of x=randn:float32:n.
+        # A constant may also be the size of an array, such as n in x=randn:float32:n.
         words = set(re.findall(r"\b[A-Za-z_]\w*", " ".join(arguments.values())))
         every = {**self.constants, **arguments}
         left = {n: v for n, v in every.items() if signature.get(n) != "constexpr" or n in words}
@@ -178,7 +179,7 @@ class TritonKernel:
         supplied: Mapping[str, np.ndarray[Any, Any]] = NO_ARRAYS,
         **around: Any,
     ) -> KernelCall:
-        """Return the launch with *arguments* on *board*; *around* are fields of `AskedCall`.  Raises as `translated` does."""
+        """Return the launch with *arguments* on *board*; *around* are fields of `AskedCall`. Raises like `translated`."""
         translation = self.translated(arguments, board, supplied, around.get("draws") or around.get("seed"))
         asked = AskedCall(
             (translation.path,),
@@ -194,7 +195,7 @@ class TritonKernel:
     def _grid(
         self, arguments: Mapping[str, str], board: Board, supplied: Mapping[str, Any], seed: int
     ) -> tuple[int, int, int]:
-        # As Triton's users write it; the language of formulas has another word.
+        # The spelling of Triton's users; the formula language uses another word.
         text = re.sub(r"\b(?:triton\.)?cdiv\(", "CEIL_DIV(", self.grid)
         scope = ArgumentScope({**self.constants, **arguments}, {}, board, seed, supplied)
         try:
@@ -211,8 +212,8 @@ class TritonKernel:
     def _fitting(
         self, function: JITFunction, signature: Mapping[str, str], fixed: Mapping[str, Any], board: Board
     ) -> str:
-        """Return, for the sentence about a kernel that does not fit, the largest value of each constant with which it does."""
-        # Tried, and not computed: what a constant is to each block only the lowering knows.
+        """Return, for the message about a kernel that does not fit, the largest value of each constant that fits."""
+        # By trial: only the lowering knows the effect of a constant on each block.
         told = []
         for name in self.constants:
             value = fixed.get(name)
@@ -222,7 +223,7 @@ class TritonKernel:
                     _compiled(function, signature, {**fixed, name: value}, board, self.options)
                 except backend.OutOfNram:
                     continue
-                except MlusimError:  # a smaller one may not compile at all
+                except MlusimError:  # the kernel may not compile with a smaller value
                     break
                 told.append(f"{name}={value}")
                 break
@@ -236,8 +237,8 @@ def _compiled(
     board: Board,
     options: Mapping[str, int],
 ) -> Any:
-    """Return what Triton makes of *function*.  Raises `UsageError`, with the line, for what it refuses."""
-    # With their types: 1, 1.0 and True are equal, and other constants.
+    """Return Triton's compilation of *function*. Raises `UsageError`, with the line, for code that it refuses."""
+    # With the types, because 1, 1.0 and True are equal but different constants.
     constants = tuple((name, type(value), value) for name, value in fixed.items())
     return _specialised(
         function, tuple(signature.items()), constants, board.name, tuple(sorted(options.items()))
@@ -262,7 +263,7 @@ def _specialised(
 
 @functools.lru_cache(maxsize=8)
 def _function(path: str, changed: int, kernel: str | None) -> Any:
-    """Return the JIT function, without what tunes around it, of the file as it was *changed* last."""
+    """Return the JIT function called *kernel* without tuning decorators; *changed* is the file's modification time, as a cache key."""
     del changed
     kernels = {
         name: plain
@@ -288,7 +289,7 @@ def _signature(
     constants: Mapping[str, str],
     supplied: Mapping[str, np.ndarray[Any, Any]],
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the types of the parameters by name, and the values of those that are constants."""
+    """Return the types of the parameters by name, and the values of those that are constant."""
     parameters = inspect.signature(function.fn).parameters
     odd = next((name for name in constants if name not in parameters), None)
     if odd is not None:
@@ -313,7 +314,7 @@ def _signature(
 
 
 def constant_of(text: str) -> Any:
-    """Return a constant: a word of Python, a number, or the text itself."""
+    """Return a constant: a Python word such as True, a number, or the text itself."""
     if text in WORDS:
         return WORDS[text]
     for kind in (lambda word: int(word, 0), float):
@@ -325,18 +326,18 @@ def constant_of(text: str) -> Any:
 
 
 def _type(name: str, text: str, fixed: dict[str, Any], array: np.ndarray[Any, Any] | None) -> str:
-    """Return Triton's type of an argument; what is a constant for it goes to *fixed*."""
+    """Return Triton's type of an argument; the value of a constant is added to *fixed*."""
     value = value_of(text, name)
     if value.is_null:
         fixed[name] = None
         return "constexpr"
     if value.is_array:
         return f"*{_element_type(value, name, array)}"
-    # Formulas of other arguments are whole numbers, whose value the call computes later.
+    # Formulas of other arguments are integers, which the call evaluates later.
     number = constant_of(text)
     if isinstance(number, float):
         return "fp32"
-    if number == 1:  # as Triton's launcher has it: a stride of 1 is known
+    if number == 1:  # as in Triton's launcher: a stride of 1 becomes a constant
         fixed[name] = 1
         return "constexpr"
     return "i64" if isinstance(number, int) and not -(1 << 31) <= number < 1 << 31 else "i32"

@@ -1,4 +1,4 @@
-"""Loops and branches: what they carry, and what they give back."""
+"""Lowers loops and branches, with the values that they carry and return."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ POINTER = "pointer to "
 
 
 def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``scf.for``: what it carries is in variables and blocks that each round writes again."""
+    """Lower ``scf.for``: carried values are in variables and blocks that every iteration writes."""
     first, last, step, *initial = low.operands(op)
     index, *names = op.arguments[0]
     carried = carried_values(low, initial, names, op.regions[0])
@@ -35,7 +35,7 @@ def while_loop(low: KernelLowering, op: TtirOperation) -> Lowered:
     carried = carried_values(low, low.operands(op), op.arguments[0], op.regions[1])
     low.values.update(zip(op.arguments[0], carried, strict=True))
     *tests, condition = op.regions[0]
-    # The test stands in the middle: what it computes may be used by the body.
+    # The test is in the middle of the loop, because the body may use values that it computes.
     with low.text.inside("for (;;)", loop=True):
         low.body(tests)
         test, *passed = low.operands(condition)
@@ -51,7 +51,7 @@ def while_loop(low: KernelLowering, op: TtirOperation) -> Lowered:
 def carried_values(
     low: KernelLowering, values: Sequence[Value], names: Sequence[str], body: Sequence[TtirOperation]
 ) -> list[Value]:
-    """Return what a loop with this *body* carries for *values* under *names*: variables and blocks of its own."""
+    """Return storage for the *values* that a loop carries under *names*: separate variables and blocks."""
     ends = body[-1].operands if body and body[-1].name == "scf.yield" else names
     makers = {result: operation.name for operation in body for result in operation.results}
     return [
@@ -62,7 +62,8 @@ def carried_values(
 
 def _carried(low: KernelLowering, value: Value, name: str, maker: str) -> Value:
     """Return what a loop carries for *value*, whose next one the operation *maker* of its body makes, "" where none does."""
-    # Whole numbers with a step stay a formula as long as something is added; what else is made of them is data.
+    # Integers with a stride stay a formula while the body only adds to them; any other operation makes them
+    # data.
     stepping = maker in ("", "arith.addi", "arith.subi") or maker.startswith("scf.")
     if isinstance(value, Ramp) and not value.pointer and not stepping:
         value = low.whole(value, value.shape)
@@ -72,7 +73,7 @@ def _carried(low: KernelLowering, value: Value, name: str, maker: str) -> Value:
         low.text.line(f"{kind} {variable} = {value.c};")
         return ScalarValue(variable, value.type)
     if isinstance(value, Ramp) and (value.pointer or not value.terms):
-        # Strides stay; only where it begins moves on, which a C variable can hold.
+        # The strides stay; only the base moves, which a C variable can hold.
         base = low.text.name(name)
         low.text.line(f"int64_t {base} = {value.base};")
         return evolve(value, base=base)
@@ -88,7 +89,7 @@ def _carried(low: KernelLowering, value: Value, name: str, maker: str) -> Value:
 
 
 def _round(low: KernelLowering, operations: Sequence[TtirOperation], carried: Sequence[Value]) -> None:
-    """Lower one round, at whose end *carried* take their next values, all at once."""
+    """Lower one iteration, at whose end *carried* take their next values simultaneously."""
     *inner, end = operations
     if end.name != "scf.yield":
         low.body(operations)
@@ -99,8 +100,8 @@ def _round(low: KernelLowering, operations: Sequence[TtirOperation], carried: Se
 
 
 def assign(low: KernelLowering, targets: Sequence[Value], values: Sequence[Value]) -> None:
-    """Write *values* to *targets*, as if at once."""
-    # All at once: two tensors that change places are read before either is written.
+    """Assign *values* to *targets*, as if simultaneously."""
+    # Simultaneously: two tensors that are swapped must both be read before one is written.
     names = {t.name for t in targets if isinstance(t, Tile)} | {
         t.c for t in targets if isinstance(t, ScalarValue)
     }
@@ -119,7 +120,7 @@ def assign(low: KernelLowering, targets: Sequence[Value], values: Sequence[Value
 
 
 def _ready(low: KernelLowering, target: Value, value: Value, names: set[str]) -> Value:
-    """Return *value* in a form that *target* takes, which no other assignment changes."""
+    """Return *value* in the form that *target* needs, independent of the other assignments."""
     if isinstance(target, ScalarValue) and isinstance(value, ScalarValue):
         if value.c in names and value.c != target.c:
             copy = low.text.name("next")
@@ -171,7 +172,7 @@ def branch(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def _branch(low: KernelLowering, operations: Sequence[TtirOperation], results: Sequence[Value]) -> None:
-    # What a branch gives back is written where both can write it.
+    # The results of a branch are stored where both sides can write them.
     inner = [operation for operation in operations if operation.name != "scf.yield"]
     low.body(inner)
     if results:
@@ -179,7 +180,7 @@ def _branch(low: KernelLowering, operations: Sequence[TtirOperation], results: S
 
 
 def _result(low: KernelLowering, kind: str, name: str) -> Value:
-    """Return the place for a result of a branch."""
+    """Return storage for a result of a branch."""
     if kind.startswith("!tt.ptr"):
         of, variable = c_type(ttir.pointed(kind)), low.text.name(name)
         low.text.line(f"{of} *{variable};")
@@ -199,22 +200,22 @@ def _result(low: KernelLowering, kind: str, name: str) -> Value:
 
 
 def arrive(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Give the arguments of a block that is jumped to the values that come with the jump."""
+    """Lower a jump: return the values that it passes as the arguments of the target block."""
     return low.operands(op)
 
 
 def leave(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower the end of a function or a region: C has its brace."""
+    """Lower the end of a function or a region, for which C has the closing brace."""
     return None
 
 
 PRINTED = {"half": "%f", "bfloat16_t": "%f", "float": "%f", "int64_t": "%ld"}
-"""The directive of a type; of the others ``%d``."""
+"""The print directive of a type; ``%d`` for other types."""
 LABEL = r'("(?:[^"\\]|\\.)*")'
 
 
 def show(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.print``: a line for each element of each operand, with the program and the indices in front."""
+    """Lower ``tt.print``: one line for each element of each operand, beginning with the program and the indices."""
     label = op.word(LABEL)[1:-1].replace("%", "%%")
     for value in low.operands(op):
         if isinstance(value, Ramp) and value.pointer:
@@ -232,7 +233,7 @@ def show(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def require(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.assert``: the first element that is false ends the kernel with what was to hold, and where."""
+    """Lower ``tt.assert``: the first false element ends the kernel with the condition and its location."""
     (value,) = low.operands(op)
     indices, heads = _each(low, () if isinstance(value, ScalarValue) else value.shape)
     place = low.text.place
@@ -243,7 +244,7 @@ def require(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def _each(low: KernelLowering, shape: Shape) -> tuple[list[str], str]:
-    """Return the indices of an element of *shape*, and the loops over all of them."""
+    """Return the indices of an element of *shape*, and the heads of loops over all elements."""
     indices, loops = dims_of(shape, lambda: low.text.name("i"))
     return indices, " ".join(f"for (int {index} = 0; {index} < {size}; ++{index})" for index, size in loops)
 

@@ -1,4 +1,4 @@
-"""Loads and stores: runs and rows as copies, what data addresses row by row or element by element; atomics."""
+"""Lowers loads and stores: runs and rows as copies, addresses in data row by row or element by element; and atomics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,7 +43,7 @@ ATOMIC = {
 
 
 def load(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.load``.  Lanes that the mask leaves out and that have no ``other`` stay undefined, so that initcheck finds their use."""
+    """Lower ``tt.load``. Masked lanes without ``other`` stay undefined, so that initcheck finds uses of them."""
     pointer, mask, other = [*low.operands(op), None, None][:3]
     word = op.results[0]
     if isinstance(pointer, ScalarValue):
@@ -67,7 +67,7 @@ def _load_scalar(
 
 
 def store(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.store``: a tensor that is a formula is written out first."""
+    """Lower ``tt.store``; a tensor that is a formula is computed into a block first."""
     pointer, value, *rest = low.operands(op)
     mask = rest[0] if rest else None
     if isinstance(pointer, ScalarValue):
@@ -80,7 +80,7 @@ def store(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def stored(low: KernelLowering, op: TtirOperation) -> tuple[Ramp, Tile, Mask | None]:
-    """Return where ``tt.store`` stores, the block that it does, and its mask."""
+    """Return the pointers, the block and the mask of a ``tt.store``."""
     pointer, value, mask = [*low.operands(op), None][:3]
     assert isinstance(pointer, Ramp)
     assert value is not None
@@ -91,7 +91,7 @@ def stored(low: KernelLowering, op: TtirOperation) -> tuple[Ramp, Tile, Mask | N
 
 
 def window_of(low: KernelLowering, mask: Value | None, shape: tuple[int, ...]) -> Mask | None:
-    """Return the mask of a load or a store; None where all lanes are on."""
+    """Return the mask of a load or a store; None if all lanes are on."""
     if mask is None:
         return None
     if isinstance(mask, Mask):
@@ -104,9 +104,10 @@ def window_of(low: KernelLowering, mask: Value | None, shape: tuple[int, ...]) -
 
 
 class TileCopy:
-    """A copy between *block*, which is whole, and GDRAM; one that does not wait is there after the next ``__sync``.
+    """A copy between the contiguous *block* and GDRAM; without waiting, it is complete after the next ``__sync``.
 
-    Where it does not wait and rows of the other axis were loaded, they are left as they lie, and *turned* has what is to be transposed.
+    If it does not wait and loads rows of the other axis, they stay untransposed, and *turned* has the block
+    that must be transposed later.
     """
 
     def __init__(
@@ -121,14 +122,14 @@ class TileCopy:
         self.low = low
         self.waits = waits
         self.turned: tuple[int, int] | None = None
-        self.other = other  # what lanes hold that a load leaves out
+        self.other = other  # value of masked lanes in a load
         self.text = low.text
         self.block = block
         self.direction = direction
         self.size = BYTES[block.type]
 
     def write(self, pointer: Ramp, mask: Mask | None) -> None:
-        """Write it: loops over axes along which data decides, and over those that no copy takes; copies inside of them."""
+        """Write the copy: loops over axes whose addresses depend on data and axes that no copy covers, with copies inside."""
         rank = len(pointer.shape)
         runs = _runs(pointer, mask)
         plain = evolve(pointer, terms=tuple(term for term in pointer.terms if term not in runs.values()))
@@ -137,7 +138,7 @@ class TileCopy:
         if across is not None:
             self._transposed(across, pointer, mask)
             return
-        # Data along the last axis: no two neighbours are known to be neighbours in GDRAM.
+        # The last axis depends on data: no two neighbours are known to be adjacent in GDRAM.
         if rank and by_data[-1] and pointer.shape[-1] > 1:
             self.text.remark("addresses or masks that are data: one element at a time")
             self._elements(pointer, mask)
@@ -147,7 +148,7 @@ class TileCopy:
         self._parts([*runs.values()], _Part(plain, mask, by_data, lows, sizes, whole=not runs))
 
     def _parts(self, runs: Sequence[tuple[Runs, str]], part: "_Part") -> None:
-        """Write the copies of *part*, one for each run along an axis that *runs* are left along."""
+        """Write the copies of *part*, one for each run along an axis with *runs*."""
         if not runs:
             self._copy(part)
             return
@@ -169,20 +170,20 @@ class TileCopy:
 
     @contextmanager
     def _each_run(self, run: Wrapped, low: str, end: str) -> Iterator[tuple[str, str, str]]:
-        """Write the loop over the runs of the indices *low* to *end*; gives the first index of a run, its indices, and the number there."""
+        """Write the loop over the runs of the indices *low* to *end*; yields the first index of a run, its length, and its first number."""
         text = self.text
         first, length, end = text.name("first"), text.name("run"), text.variable(end, "int", "end")
         with text.inside(
             f"for (int {first} = {low}, {length}; {first} < {end}; {first} += {length})", loop=True
         ):
             number = text.variable(run.at(first), run.type, "at")
-            # Below zero a remainder is that of C, and a run ends at 0.
+            # For negative numbers the remainder is that of C, and a run ends at 0.
             behind = f"({plus(run.base, first)} < 0 ? 1 : {run.modulus})"
             text.line(f"{length} = LEAST({behind} - {number}, {end} - {first});")
             yield first, length, number
 
     def _prepare(self) -> None:
-        """Write ``other`` into the block before a load that leaves lanes out."""
+        """Write ``other`` to the block before a masked load."""
         target = self.block
         if self.other is None:
             return
@@ -195,7 +196,7 @@ class TileCopy:
             )
 
     def _copy(self, part: "_Part") -> None:
-        """Write the copy of one or two axes, at most one of which has gaps, in loops over the others."""
+        """Write the copy of one or two axes, at most one of them with gaps, in loops over the other axes."""
         pointer, lows, sizes, strides = part.pointer, part.lows, part.sizes, part.pointer.strides
         axes = [d for d, extent in enumerate(pointer.shape) if extent > 1]
         inner = part.inner(axes)
@@ -218,7 +219,7 @@ class TileCopy:
             f"&{element(evolve(self.block, shape=self.block.held), indices)}",
             element(pointer, indices),
         )
-        # Under a condition or in a loop a copy does not make the whole block.
+        # Under a condition or in a loop, one copy does not write the whole block.
         makes = self.block.name if self.direction == LOAD and part.whole and not head else ""
         if not inner:
             self._line(head, near, far, str(self.size), "", makes)
@@ -230,7 +231,7 @@ class TileCopy:
             self._line(head, near, far, f"{sizes[inner[-1]]} * {self.size}", gaps, makes)
 
     def _strides(self, near: int, far: str, rows: str) -> str:
-        """Return the last three arguments of a copy of rows, bytes."""
+        """Return the last three arguments of a copy of rows, in bytes."""
         here, there = str(near * self.size), f"({far}) * {self.size}"
         pair = f"{here}, {there}" if self.direction == LOAD else f"{there}, {here}"
         return f", {pair}, {rows} - 1"
@@ -243,7 +244,7 @@ class TileCopy:
     def _across(
         self, pointer: Ramp, runs: Mapping[int, tuple[Runs, str]], by_data: Sequence[bool]
     ) -> tuple[int, int] | None:
-        """Return the two axes of a load that can bring all of the block as rows of its other axis; None for any other copy."""
+        """Return two axes if the load can copy the block as rows of its other axis and transpose it; else None."""
         axes = [d for d, extent in enumerate(pointer.shape) if extent > 1]
         alike = self.other is None or isinstance(self.other, Uniform | ScalarValue)
         if len(axes) != 2 or any(by_data[d] for d in axes) or self.direction != LOAD or not alike:
@@ -255,7 +256,7 @@ class TileCopy:
 
     def _transposed(self, axes: tuple[int, int], pointer: Ramp, mask: Mask | None) -> None:
         """Load rows of the other axis, and transpose them in NRAM."""
-        # A copy of rows costs a descriptor each; a segment for each element would cost one per element.
+        # A copy of rows costs one descriptor each; segments of single elements would cost one per element.
         self.text.remark("rows of the other axis: copied as they lie, and transposed in NRAM")
         high, wide = (pointer.shape[d] for d in axes)
         order = [*range(len(pointer.shape))]
@@ -281,7 +282,7 @@ class TileCopy:
         far: str,
         makes: str,
     ) -> None:
-        """Copy each element by itself: no axis is contiguous."""
+        """Copy each element as a segment, because no axis is contiguous."""
         self.text.remark("no axis is contiguous: a segment for each element")
         last = axes[-1]
         here = count(pointer.shape[last + 1 :])
@@ -310,7 +311,7 @@ class TileCopy:
 
 @frozen
 class _Part:
-    """The lanes of one copy: those from *lows* on, *sizes* of them, at *pointer*, in which no runs are left; all of a block, or not."""
+    """The lanes of one copy: *sizes* lanes from *lows* on, at *pointer*, which has no runs any more; a whole block or a part."""
 
     pointer: Ramp
     mask: Mask | None
@@ -320,7 +321,7 @@ class _Part:
     whole: bool
 
     def along(self, axis: int, low: str, size: str, base: str, factor: str, step: str) -> "_Part":
-        """Return the part of it from *low* on, of *size* indices along *axis*, where index i adds *factor* times ``base + step * i``."""
+        """Return the part with *size* indices from *low* on along *axis*, where index i adds *factor* times ``base + step * i``."""
 
         def at(items: Sequence[str], item: str) -> list[str]:
             return [item if d == axis else old for d, old in enumerate(items)]
@@ -334,14 +335,14 @@ class _Part:
         return evolve(self, pointer=pointer, lows=at(self.lows, low), sizes=at(self.sizes, size))
 
     def inner(self, axes: Sequence[int]) -> list[int]:
-        """Return which of *axes* one copy takes: up to two at the end, or one of those before."""
+        """Return which of *axes* one copy covers: up to two at the end, or one before them."""
         able = [d for d in axes if not self.by_data[d] and self.pointer.strides[d] != "0"]
         last = [*takewhile(lambda d: d in able, reversed(axes))][:2][::-1]
         return last or able[-1:]
 
 
 def _runs(pointer: Ramp, mask: Mask | None) -> dict[int, tuple[Runs, str]]:
-    """Return the terms of *pointer* that are runs along an axis that no data decides, by the axis, with their factors."""
+    """Return the terms of *pointer* that are runs along an axis that depends on no data, by axis, with their factors."""
     runs = {block.axis: (block, factor) for block, factor in pointer.terms if isinstance(block, Runs)}
     alone = {
         d for d in runs if sum(block.held[d] > 1 for block, _ in pointer.terms) == 1 and not _tested(mask, d)
@@ -375,15 +376,15 @@ def add_pointer(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def atomic(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.atomic_rmw``: one atomic of the scalar form for each lane that is on; of a run of them one of vectors."""
+    """Lower ``tt.atomic_rmw``: a vector atomic for a run of lanes, else one scalar atomic for each active lane."""
     word = op.word(r"^\s*(\w+),")
-    # One atomic for a run is what the instruction is made for; single ones cost a round trip each.
+    # The instruction handles a whole run; single atomics cost a round trip each.
     name = f"bang_atomic_{ATOMIC.get(word)}"
     pointer, value, *rest = low.operands(op)
     mask = rest[0] if rest else None
     assert isinstance(pointer, ScalarValue | Ramp)
     kind = pointer.type
-    # C has the numbers as signed, and which of two patterns of bits is the larger depends on it.
+    # In C the numbers are signed, but the order of two bit patterns depends on the sign.
     seen = f"unsigned {kind}" if word in ("umax", "umin") else kind
     if not low.has(name, seen):
         raise low.refuse(f"no instruction does atomic {word} of {kind}; use elements of 32 bits")
@@ -410,14 +411,14 @@ def atomic(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def _atomic_of_one(low: KernelLowering, op: TtirOperation, name: str, seen: str, value: Value) -> ScalarValue:
-    """Write the atomic of one number; elements are *seen* as a C type."""
+    """Write the atomic of one number; elements are cast to the C type *seen*."""
     pointer, _, *masks = low.operands(op)
     assert isinstance(pointer, ScalarValue)
     old = low.text.block(pointer.type, (1,), "atomic", word="old")
     test = " ".join(f"if ({element(mask, [])})" for mask in masks)
     ends = f"({seen} *){old.name}, ({seen} *){atom(pointer.c)}, ({seen}){element(value, ['0'])}, 1"
     low.text.line(f"{test} __{name}({ends});".lstrip(), old.name if not test else "")
-    # Where nothing asks for it, nothing waits for it.
+    # An unused result is not waited for.
     used = op.results[0] in low.used
     return (
         low.number(f"{old.name}[0]", pointer.type, op.results[0]) if used else ScalarValue("0", pointer.type)
@@ -425,7 +426,7 @@ def _atomic_of_one(low: KernelLowering, op: TtirOperation, name: str, seen: str,
 
 
 def compare_and_swap(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.atomic_cas``: one after another."""
+    """Lower ``tt.atomic_cas``, one element after the other."""
     pointer, expected, new = low.operands(op)
     assert isinstance(pointer, ScalarValue | Ramp)
     kind = pointer.type

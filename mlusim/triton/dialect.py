@@ -1,7 +1,8 @@
-"""The language of the card's Triton 3.2 where later ones refuse it: blocks of any size, parts of blocks, and the element type of a block pointer.
+"""The dialect of the card's Triton 3.2, parts of which later versions refuse: blocks of any size, parts of blocks, the element type of a block pointer.
 
-Triton's first form holds sizes that are powers of two alone, and its verifier is C++.  While a kernel is compiled here, each prime factor of
-its sizes has a power of two in its place; the text of the first form gets the true sizes back before it is lowered.
+TTIR allows only sizes that are powers of two, and its verifier is C++. While a kernel is compiled here, each
+odd prime factor of a size is replaced by a power of two; the true sizes are restored in the TTIR text before
+it is lowered.
 """
 
 import re
@@ -23,22 +24,22 @@ from mlusim.triton import parts
 from mlusim.triton.ttir import count
 
 EXPONENTS = ((2, 3), (3, 4), (3, 2), (5, 3), (4, 5), (7, 4), (1, 1))
-"""The exponent of the first odd prime, and what each next one has more: tried in turn until no two sizes have one power."""
+"""The exponent for the first odd prime, and the increment for each further prime; tried in turn until all sizes have distinct powers."""
 
 
 @define
 class Sizes:
-    """The sizes of one kernel while it is compiled, and the power of two in the place of each odd prime."""
+    """The sizes in one kernel during its compilation, and the power of two that replaces each odd prime."""
 
     first: int
     step: int
     primes: dict[int, int] = field(factory=dict)
     seen: set[int] = field(factory=set)
     beyond: bool = False
-    """Whether the powers of a block were beyond Triton's limit of elements, and its sizes not."""
+    """True if the powers of a block exceeded Triton's limit of elements although its sizes do not."""
 
     def powers_of(self, shape: Sequence[int]) -> list[int]:
-        """Return what stands for the sizes of a block.  Raises `ValueError` where Triton would refuse that, and not the block."""
+        """Return the substitutes for the sizes of a block. Raises `ValueError` if Triton would refuse these but not the sizes."""
         self.seen.update(shape)
         powers = [self.power(size) for size in shape]
         if count(powers) > TRITON_MAX_TENSOR_NUMEL >= count(shape):
@@ -47,18 +48,18 @@ class Sizes:
         return powers
 
     def power(self, size: int) -> int:
-        """Return what stands for *size*: products stay products, so that a reshape is one of the powers, too."""
+        """Return the substitute for *size*; products stay products, so that reshapes stay valid."""
         power = size & -size
         for prime in _odd_primes(size):
             power *= self.primes.setdefault(prime, 1 << self.first + self.step * len(self.primes))
         return power
 
     def powers(self) -> dict[int, int]:
-        """Return the size behind each power.  Of two sizes with one power it has the second."""
+        """Return the size behind each power; if two sizes share a power, the larger one."""
         return {self.power(size): size for size in sorted(self.seen)}
 
     def tell_apart(self) -> bool:
-        """Return whether no two sizes have one power."""
+        """Return whether all sizes have distinct powers."""
         return len(self.powers()) == len(self.seen)
 
 
@@ -86,8 +87,8 @@ def _sizes(first: int, step: int) -> Iterator[Sizes]:
 
 
 def lend(backend: str) -> None:
-    """Permit this for kernels that are compiled for *backend*; all others are compiled as before."""
-    if hasattr(core._aggregate_type, "element_ty"):  # noqa: SLF001 - done already
+    """Enable the dialect for kernels compiled for *backend*; all others are compiled as before."""
+    if hasattr(core._aggregate_type, "element_ty"):  # noqa: SLF001 - already done
         return
     core._aggregate_type.element_ty = property(_element_type)  # noqa: SLF001 - what a block pointer is in later versions
     parts.lend(lambda: bool(_COMPILED))
@@ -110,7 +111,8 @@ def _element_type(kind: core._aggregate_type) -> core.dtype:
 
 def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
     def get_attribute(generator: CodeGenerator, value: object, name: str) -> object:
-        # There a call gives a tensor of constants, too: a parameter that is 1 is a constant, and so is tl.cdiv of it.
+        # In that version a call on constants gives a constant: a parameter that is 1 is a constant, and so is
+        # tl.cdiv of it.
         if (
             _COMPILED
             and name == "to"
@@ -132,7 +134,7 @@ def _compiled(plain: Callable[..., Any], backend: str) -> Callable[..., Any]:
                 try:
                     module = plain(source, target, *rest)
                 except Exception:
-                    # Two sizes with one power may fit where they should not, or not fit where they should.
+                    # If two sizes share a power, blocks may wrongly match or mismatch.
                     if sizes.tell_apart() and not sizes.beyond:
                         raise
                     continue
@@ -188,7 +190,7 @@ def _binned(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def true_sizes(module: ir.module) -> str:
-    """Return the text of *module* with the sizes that its kernel has."""
+    """Return the text of *module* with the true sizes."""
     sizes: dict[int, int] = getattr(module, "mlu_sizes", {})
     text = str(module)
     if not sizes:

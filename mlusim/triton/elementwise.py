@@ -1,4 +1,4 @@
-"""Operations element by element: arithmetic, comparisons, conversions, choices; on scalars, formulas and blocks."""
+"""Lowers elementwise operations (arithmetic, comparisons, conversions, choices) on scalars, formulas and blocks."""
 
 from collections.abc import Sequence
 
@@ -53,21 +53,21 @@ SCALAR = {
     "isnan": "({0} != {0})", "isinf": "(fabsf({0}) == INFINITY)", "finite": "(fabsf({0}) < INFINITY)", "signbit": "(copysignf(1.0f, {0}) < 0.0f)",
     "select": "({0} ? {1} : {2})", "clampf": "fminf(fmaxf({0}, {1}), {2})",
 }  # fmt: skip
-"""What an operation is in C, for scalars and for the elements that no vector instruction takes."""
+"""The C expression of an operation, for scalars and for elements without a vector instruction."""
 UNSIGNED = {"divui": "/", "remui": "%", "shrui": ">>", "minui": "LEAST", "maxui": "MOST"}
 UNSIGNED_TYPES = {"i8": "uint8_t", "i16": "uint16_t", "i32": "unsigned int", "i64": "unsigned long"}
 COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 RISING = {"slt": ("high", 0), "sle": ("high", 1), "sgt": ("low", 1), "sge": ("low", 0)}
 FALLING = {"slt": ("low", 1), "sle": ("low", 0), "sgt": ("high", 0), "sge": ("high", 1)}
-"""Which bound ``base + i`` or ``base - i``, compared with 0, is for index i, and what is added to it."""
+"""For ``base + i`` or ``base - i`` compared with 0: which bound of index i results, and the constant added to it."""
 
-# An operation of two vectors, of a vector and a scalar, and of a vector and a segment that repeats.
+# The instructions of an operation: on two vectors, a vector and a scalar, a vector and a repeating segment.
 TWO = {
     "addf": "add", "subf": "sub", "mulf": "mul", "divf": "div", "precise_divf": "div", "addi": "add", "subi": "sub", "muli": "mul",
     "maxnumf": "max", "minnumf": "min", "maxsi": "max", "minsi": "min", "andi": "band", "ori": "bor", "xori": "bxor",
 }  # fmt: skip
 BY_A_NUMBER = {"divsi": "div", "remsi": "rem"}
-"""Operations that are an instruction with a number as the second operand alone: a lane that a mask leaves out may hold a divisor of 0."""
+"""Operations with an instruction only for a scalar second operand, since a masked lane may hold a divisor of 0."""
 FORMS = {
     "add": ("bang_add", "bang_add_scalar", "bang_cycle_add"),
     "sub": ("bang_sub", "bang_sub_scalar", "bang_cycle_sub"),
@@ -82,7 +82,7 @@ FORMS = {
     "min": ("bang_minequal", "bang_mineq_scalar", "bang_cycle_minequal"),
     **{word: (f"bang_{word}", f"bang_{word}_scalar", f"bang_cycle_{word}") for word in COMPARED},
 }
-# A scalar has to stand second in every instruction, so that some operations are turned around.
+# Every instruction takes the scalar as second operand, so some operations are swapped.
 TURNED = {
     "add": "add",
     "mul": "mul",
@@ -98,13 +98,13 @@ TURNED = {
     "bor": "bor",
     "bxor": "bxor",
 }
-"""The same operation with its operands in the other order."""
+"""The same operation with swapped operands."""
 ONE = {
     "exp": "bang_active_exphp", "exp2": "bang_pow2", "log2": "bang_log2", "sqrt": "bang_sqrt",
     "precise_sqrt": "bang_sqrt", "rsqrt": "bang_rsqrt", "sin": "bang_sin", "absf": "bang_abs", "absi": "bang_abs",
     "tanh": "bang_active_tanh", "sigmoid": "bang_active_sigmoid", "gelu": "bang_active_gelu", "rcp": "bang_recip", "floor": "bang_floor", "negf": "bang_neg",
 }  # fmt: skip
-# Of whole numbers only 32 bits: the others of the table have a position argument that C does not say.
+# Integers with 32 bits only: the other conversions have a position argument, which C has not.
 CASTS = {
     ("half", "float"): "bang_half2float",
     ("float", "half"): "bang_float2half_rn",
@@ -113,10 +113,10 @@ CASTS = {
     ("int", "float"): "bang_int322float",
     ("float", "int"): "bang_float2int32_tz",
 }
-"""Conversions that an instruction makes."""
+"""Conversions with an instruction."""
 BITS = {1: "int8_t", 2: "int16_t", 4: "int"}
-"""The whole numbers of as many bytes that instructions take."""
-# By the C names of the libraries, since Triton keeps those: __nv_expf of its own, __cn_ of the card's.
+"""The integer types of instructions, by size in bytes."""
+# By the C names of the libraries, which Triton keeps: __nv_expf is Triton's own, __cn_ the card's.
 LIBRARY = {
     "fast_dividef": "divf", "sqrt": "sqrt", "sqrt_rn": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "fast_expf": "exp",
     "exp2": "exp2", "log": "log", "fast_logf": "log", "log2": "log2", "sin": "sin", "fast_sinf": "sin", "cos": "cos", "fast_cosf": "cos",
@@ -130,11 +130,11 @@ LIBRARY = {
     **{f"ultra_{name}": name for name in ("gelu", "silu", "silubp", "sigmoid", "tanh")},
     "tanh": "tanh", "fast_tanhf": "tanh", "erf": "erf", "floor": "floor", "ceil": "ceil", "fabs": "absf", "fmod": "remf",
 }  # fmt: skip
-"""Functions of device libraries, by their names without prefix and suffix, and the operation that each is."""
+"""The operation for each function of a device library, by its name without prefix and suffix."""
 
 
 def arithmetic(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower an operation of arith or math."""
+    """Lower an arithmetic or mathematical operation."""
     name = op.name.partition(".")[2] if not op.name.startswith("tt.") else op.name[3:]
     values = low.operands(op)
     shape, kind = result_of(op)
@@ -151,12 +151,12 @@ def apply(
     *,
     is_logic: bool = False,
 ) -> Value:
-    """Return operation *name* of *values*, of *shape* (empty: a scalar) and elements of *kind*."""
+    """Lower operation *name* on *values*; the result has *shape* (empty: a scalar) and C type *kind*."""
     if not shape:
         return low.number(
             scalar(low, name, [atom(v.c) for v in values if isinstance(v, ScalarValue)], kind), kind, word
         )
-    # Masks stay intervals as long as they can: a copy takes an interval, and lanes cost a scalar loop.
+    # Masks stay intervals as long as possible: a copy can use an interval, but lanes need a scalar loop.
     if is_logic and all(isinstance(v, Mask | Tile | Uniform) for v in values):
         return _logic(low, name, values, shape)
     if all(isinstance(v, Uniform) for v in values):
@@ -171,7 +171,7 @@ def apply(
 
 
 def scalar(low: KernelLowering, name: str, c: Sequence[str], kind: str) -> str:
-    """Return the C expression of operation *name* of scalars."""
+    """Return the C expression of operation *name* on scalars."""
     if name in UNSIGNED:
         a, b = (f"(unsigned {'long' if kind == 'int64_t' else 'int'}){word}" for word in c)
         sign = UNSIGNED[name]
@@ -184,8 +184,8 @@ def scalar(low: KernelLowering, name: str, c: Sequence[str], kind: str) -> str:
 def lanes(
     low: KernelLowering, name: str, values: Sequence[Value], shape: Shape, kind: str, word: str
 ) -> Tile:
-    """Compute element by element on the scalar unit, where no vector instruction does."""
-    # Correct for every type and operation of C; the remark says what it costs.
+    """Compute element by element on the scalar unit, for operations without a vector instruction."""
+    # Correct for all types and operations of C; the remark mentions the cost.
     low.text.remark(SCALAR_UNIT)
     held = common_held(values, len(shape))
     out = low.text.block(kind, held, name, word=word)
@@ -197,7 +197,7 @@ def lanes(
 
 
 def as_ramp(value: Value, shape: Shape) -> Ramp | None:
-    """Return whole numbers as a formula of their indices, blocks of 32 bits as its one term; None for anything else."""
+    """Return integers as a formula of their indices, with blocks of 32-bit integers as a term; None for other values."""
     flat = ("0",) * len(shape)
     if isinstance(value, Ramp):
         return value
@@ -211,7 +211,7 @@ def as_ramp(value: Value, shape: Shape) -> Ramp | None:
 def _symbolic(
     low: KernelLowering, name: str, values: Sequence[Value], shape: Shape, kind: str
 ) -> Ramp | None:
-    """Return sums, differences, multiples and remainders of formulas as formulas."""
+    """Return sums, differences, multiples and remainders of formulas as formulas; else None."""
     if name == "remsi" and isinstance(values[0], Ramp) and isinstance(values[1], Uniform):
         return _remainders(low, values[0], values[1], kind)
     if name not in ("addi", "subi", "muli") or not any(isinstance(v, Ramp) for v in values):
@@ -231,7 +231,7 @@ def _symbolic(
 
 
 def _remainders(low: KernelLowering, value: Ramp, divisor: Uniform, kind: str) -> Ramp | None:
-    """Return neighbours modulo a number as runs, as ``(pid * BLOCK + tl.arange(0, BLOCK)) % M`` has them; None for anything else."""
+    """Return consecutive integers modulo a number as runs, such as ``(pid * BLOCK + tl.arange(0, BLOCK)) % M``; else None."""
     axis = _neighbours(value)
     if axis is None:
         return None
@@ -240,7 +240,7 @@ def _remainders(low: KernelLowering, value: Ramp, divisor: Uniform, kind: str) -
 
 
 def _bounded(low: KernelLowering, mask: Value, yes: Value, no: Value, kind: str) -> Ramp | None:
-    """Return neighbours up to a bound and one number behind it, as ``tl.where(at < M, at, 0)`` has them; None for anything else."""
+    """Return integers that are consecutive up to a bound and constant after it, such as ``tl.where(at < M, at, 0)``; else None."""
     if not (isinstance(mask, Mask) and isinstance(yes, Ramp) and isinstance(no, Uniform)):
         return None
     axis = _neighbours(yes)
@@ -252,7 +252,7 @@ def _bounded(low: KernelLowering, mask: Value, yes: Value, no: Value, kind: str)
 
 
 def _neighbours(value: Ramp) -> int | None:
-    """Return the one axis along which numbers follow each other; None where they do not."""
+    """Return the only axis along which numbers are consecutive, or None."""
     along = [d for d, stride in enumerate(value.strides) if stride != "0" and value.shape[d] > 1]
     if value.pointer or value.terms or len(along) != 1 or value.strides[along[0]] != "1":
         return None
@@ -264,12 +264,12 @@ def _along(shape: Shape, axis: int) -> Shape:
 
 
 def _ramp_of(runs: Runs) -> Ramp:
-    """Return *runs* as a formula of their indices."""
+    """Return *runs* as a formula of the indices."""
     return Ramp("0", ("0",) * len(runs.shape), runs.shape, runs.type, terms=((runs, "1"),))
 
 
 def scaled(value: Ramp, factor: str, negative: object = None) -> Ramp:
-    """Return a formula times a scalar, or its negative."""
+    """Return a formula multiplied by a scalar, or its negative."""
 
     def by(text: str) -> str:
         return minus(text) if negative is not None else times(text, factor)
@@ -281,7 +281,7 @@ def scaled(value: Ramp, factor: str, negative: object = None) -> Ramp:
 
 
 def summed(a: Ramp, b: Ramp, kind: str) -> Ramp:
-    """Return the sum of two formulas, of which one may be of pointers."""
+    """Return the sum of two formulas, one of which may be a pointer."""
     strides = tuple(plus(s, t) for s, t in zip(a.strides, b.strides, strict=True))
     return Ramp(plus(a.base, b.base), strides, a.shape, kind, a.pointer or b.pointer, (*a.terms, *b.terms))
 
@@ -292,7 +292,7 @@ def summed(a: Ramp, b: Ramp, kind: str) -> Ramp:
 def _vector(
     low: KernelLowering, name: str, values: Sequence[Value], shape: Shape, kind: str, word: str
 ) -> Tile | None:
-    """Return the result of a vector instruction; None where the architecture has none for it."""
+    """Return the result of a vector instruction; None if the architecture has none."""
     if name in TWO and len(values) == 2:
         return binary(low, TWO[name], values[0], values[1], shape, kind, word)
     if name in BY_A_NUMBER and isinstance(values[1], Uniform):
@@ -300,7 +300,7 @@ def _vector(
     if name in SHIFTS and isinstance(values[0], Tile):
         return _shifted(low, name, values[0], values[1], shape, kind, word)
     if name == "log" and low.has("bang_log2", kind):
-        # The board has the logarithm to base 2 alone, which it calls bang_log, too.
+        # The board only has the logarithm to base 2, although one instruction is called bang_log.
         exponent = apply(low, "log2", values, shape, kind, word)
         return binary(low, "mul", exponent, Uniform("0.6931471805599453f", kind, shape), shape, kind, word)
     if name == "silu" and low.has(ONE["sigmoid"], kind):
@@ -329,7 +329,7 @@ def binary(
     *,
     logic: bool = False,
 ) -> Tile | None:
-    """Return an operation of `FORMS` on two tensors of *kind*; None where the architecture has no instruction for it."""
+    """Return an operation of `FORMS` on two tensors of *kind*; None if the architecture has no instruction for it."""
     rank = len(shape)
     held = common_held((a, b), rank)
     if not isinstance(a, Tile) or (
@@ -340,7 +340,8 @@ def binary(
         else:
             a, b, name = b, a, TURNED[name]
     vectors, by_scalar, cycle = FORMS[name]
-    # Each form in its turn: a scalar, a vector as long, a row again and again, a column by scalars, and all written out.
+    # Try the forms in turn: a scalar, a vector of equal length, a repeating row, a column as scalars,
+    # everything expanded.
     if not low.has(vectors, kind):
         return _by_reciprocal(low, a, b, shape, kind, word) if name == "div" and kind in FLOATS else None
     a = low.whole(evolve(a, shape=a.held) if isinstance(a, Tile) else a, held)
@@ -352,7 +353,7 @@ def binary(
 
 
 def _issue(low: KernelLowering, forms: tuple[str, str, str], out: Tile, a: Tile, b: Value) -> None:
-    """Write the instruction of *forms* that takes *b* as it lies: once, as long as *a*, as a row, or as a column."""
+    """Write the instruction of *forms* for the layout of *b*: a scalar, a vector as long as *a*, a row, or a column."""
     vectors, by_scalar, cycle = forms
     held, kind = out.held, out.type
     n, width, ends = count(held), held[-1], f"{out.name}, {a.name}"
@@ -361,7 +362,7 @@ def _issue(low: KernelLowering, forms: tuple[str, str, str], out: Tile, a: Tile,
     elif isinstance(b, Tile) and b.held == held:
         low.text.line(f"__{vectors}({ends}, {b.name}, {n});", out.name, [a.name, b.name])
     elif isinstance(b, Tile) and b.held == (*[1] * (len(held) - 1), width) and low.has(cycle, kind):
-        # The segment must not overlap what is written, so that only the long operand may be in its place.
+        # The segment must not overlap the result, so the result may only replace the long operand.
         low.text.line(f"__{cycle}({ends}, {b.name}, {n}, {width});", out.name, [a.name])
     elif isinstance(b, Tile) and b.held == (*held[:-1], 1) and low.has(by_scalar, kind):
         at = f"{out.name} + i * {width}, {a.name} + i * {width}, {b.name}[i], {width}"
@@ -377,7 +378,7 @@ SHIFTS = ("shli", "shrui")
 def _shifted(
     low: KernelLowering, name: str, value: Tile, by: Value, shape: Shape, kind: str, word: str
 ) -> Tile | None:
-    """Shift *value* by a constant number of bits: to the left by a product, to the right by the instruction; None where there is neither."""
+    """Shift *value* by a constant count: left by a product, right by the instruction; None if neither is possible."""
     bits = int(by.c) if isinstance(by, Uniform) and by.c.isdigit() else 32
     if kind != "int" or bits > 30 or not low.has("bang_srl", "unsigned int"):
         return None
@@ -395,7 +396,7 @@ def _shifted(
 def _by_reciprocal(
     low: KernelLowering, a: Value, b: Value, shape: Shape, kind: str, word: str
 ) -> Tile | None:
-    """Divide where the architecture cannot: by the product with a reciprocal, rounded twice."""
+    """Divide on an architecture without division: multiply by the reciprocal, with two roundings."""
     if kind != "float":
         return None
     low.text.remark(
@@ -450,7 +451,7 @@ def compare(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def _biased(low: KernelLowering, value: Value) -> Value:
-    """Return whole numbers of 32 bits with the upper bit turned, which compare as signed ones do without a sign."""
+    """Return unsigned 32-bit integers with the top bit flipped; as signed integers they compare in the unsigned order."""
     upper = "(-2147483647 - 1)"
     if isinstance(value, ScalarValue | Uniform):
         return evolve(value, c=f"({value.c}) ^ {upper}")
@@ -461,13 +462,13 @@ def _biased(low: KernelLowering, value: Value) -> Value:
 
 
 def _comparison(low: KernelLowering, name: str, word: str, kind: str) -> str:
-    """Return the C text of a comparison of two elements."""
+    """Return the C expression of a comparison of two elements."""
     plain = word if word in COMPARED else word[1:]
     if plain not in COMPARED:
         raise low.refuse(f"the comparison {word} has no form in BANG C here")
     sign = COMPARED[plain]
     if name == "arith.cmpf":
-        # Unordered ones hold for a NaN as well, as only != does in C.
+        # Unordered comparisons also hold for NaN, which in C only != does.
         return (
             f"!({{0}} {_OPPOSITE[sign]} {{1}})" if word[0] == "u" and word != "une" else f"{{0}} {sign} {{1}}"
         )
@@ -481,13 +482,13 @@ _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
 def _interval(low: KernelLowering, word: str, a: Value, b: Value, shape: Shape) -> Mask | None:
-    """Return a comparison of formulas as an interval of one axis, or as one test for all lanes; None where it is neither."""
+    """Return a comparison of formulas as an interval of one axis, or as one condition for all lanes; else None."""
     if not any(isinstance(v, Ramp) for v in (a, b)) and not all(isinstance(v, Uniform) for v in (a, b)):
         return None
     first, second = as_ramp(a, shape), as_ramp(b, shape)
     if first is None or second is None or first.terms or second.terms or first.pointer or second.pointer:
         return None
-    # One side is taken from the other: what is left says along which axis the result changes.
+    # Subtract one side from the other: the difference shows along which axis the result changes.
     difference = summed(first, scaled(second, "-1", minus), "int")  # compared with 0
     axes = [d for d, stride in enumerate(difference.strides) if stride != "0" and shape[d] > 1]
     if not axes:
@@ -509,11 +510,11 @@ def _interval(low: KernelLowering, word: str, a: Value, b: Value, shape: Shape) 
 
 
 OF_ONE_BIT = {"muli": "andi", "minui": "andi", "maxui": "ori", "addi": "xori", "subi": "xori"}
-"""What arithmetic of truth values is."""
+"""The logical operation that corresponds to an arithmetic operation on one-bit values."""
 
 
 def _logic(low: KernelLowering, name: str, values: Sequence[Value], shape: Shape) -> Tensor:
-    """Return masks combined."""
+    """Return the combination of masks."""
     name = OF_ONE_BIT.get(name, name)
     if name == "andi":
         masks = [_as_mask(v, shape) for v in values]
@@ -562,7 +563,7 @@ def _both(low: KernelLowering, a: Mask, b: Mask) -> Mask:
 
 
 def _logic_block(low: KernelLowering, value: Value, shape: Shape, kind: str) -> Tile:
-    """Return a mask as ones and zeros of *kind*."""
+    """Return a mask as ones and zeros in a block of *kind*."""
     block = value if isinstance(value, Tile) else low.small(_as_mask(value, shape))
     if isinstance(block, Uniform | Mask | Ramp):
         raise low.refuse("a mask that is the same everywhere cannot be combined here")
@@ -579,7 +580,7 @@ def cast(low: KernelLowering, op: TtirOperation) -> Lowered:
     source = ttir.shape_and_element(op.types[0])[1] if shape else op.types[0]
     if "rtz" in op.attributes:
         return _toward_zero(low, value, kind, shape, op.results[0])
-    # C knows the numbers as signed; read as unsigned they keep their bits.
+    # In C the numbers are signed; reinterpreted as unsigned they keep their bits.
     unsigned = UNSIGNED_TYPES.get(source, "") if op.name in ("arith.uitofp", "arith.extui") else ""
     read = f"({unsigned})" if unsigned else ""
     if isinstance(value, ScalarValue):
@@ -606,7 +607,7 @@ TOWARD_ZERO = {"half": "bang_float2half_tz", "bfloat16_t": "bang_float2bfloat16_
 
 
 def _toward_zero(low: KernelLowering, value: Value, kind: str, shape: Shape, word: str) -> Value:
-    """Return floats as *kind*, cut off instead of rounded to the nearest.  Raises `Unsupported` where no instruction does that."""
+    """Return floats converted to *kind* and truncated toward zero. Raises `Unsupported` if no instruction does that."""
     instruction = TOWARD_ZERO.get(kind, "")
     block = value if isinstance(value, Tile) else low.whole(value, (1,) * max(1, len(shape)))
     if block.type != "float" or not _has_cast(low, instruction):
@@ -621,7 +622,7 @@ def _toward_zero(low: KernelLowering, value: Value, kind: str, shape: Shape, wor
 def convert(
     low: KernelLowering, block: Tile, kind: str, shape: Shape, word: str, *, logic: bool = False
 ) -> Tile:
-    """Return the elements of *block* converted to *kind*, as C does; floats to the nearest."""
+    """Return the elements of *block* converted to *kind* as in C; floats round to the nearest."""
     if block.type == kind:
         return evolve(block, logic=logic)
     ways = [(block.type, kind), (block.type, "float"), ("float", kind)]
@@ -646,7 +647,7 @@ def convert(
 
 
 def _moved_words(low: KernelLowering, block: Tile, kind: str, word: str, *, logic: bool) -> Tile | None:
-    """Return whole numbers with fewer bytes, or 32 bits as 64: a move of what they have in common; None for other ways to more bytes."""
+    """Convert integers to fewer bytes, or 32 bits to 64, by moving the common bytes; return None for other widenings."""
     size, before, n = BYTES[kind], BYTES[block.type], count(block.held)
     if size > before and ((block.type, kind) != ("int", "int64_t") or not low.has("bang_lt_scalar", "int")):
         return None
@@ -655,7 +656,7 @@ def _moved_words(low: KernelLowering, block: Tile, kind: str, word: str, *, logi
     part = BITS[piece]
     to, of = f"({part} *){out.name}", f"({part} *){block.name}"
     low.text.line(f"__bang_move({to}, {of}, {piece}, {size}, {before}, {n - 1});", out.name)
-    if size > before:  # the upper words are those of the sign
+    if size > before:  # the upper words repeat the sign
         sign = low.text.block("int", block.held, "sign")
         low.text.line(f"__bang_lt_scalar({sign.name}, {block.name}, 0, {n});", sign.name)
         low.text.line(f"__bang_mul_scalar({sign.name}, {sign.name}, -1, {n});")
@@ -667,11 +668,11 @@ def _has_cast(low: KernelLowering, instruction: str) -> bool:
     return instruction in ISA and ISA[instruction].available(low.bang_arch)
 
 
-# -- a choice by a mask --------------------------------------------------------------------------------
+# -- selection by a mask -------------------------------------------------------------------------------
 
 
 def select(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``arith.select``: by an interval a move, by data lane by lane."""
+    """Lower ``arith.select``: with an interval by a move, with data lane by lane."""
     values = low.operands(op)
     shape, kind = result_of(op)
     word = op.results[0]
@@ -692,9 +693,9 @@ def select(low: KernelLowering, op: TtirOperation) -> Lowered:
 def _chosen(
     low: KernelLowering, values: Sequence[Value], shape: Shape, kind: str, word: str, *, logic: bool
 ) -> Tensor:
-    """Return the elements of the second value where the first is on, and those of the third elsewhere."""
+    """Return the elements of the second value where the first is on, else those of the third."""
     if logic:
-        kind = "float"  # truth values come in several types, and a move looks at none
+        kind = "float"  # bools have several types; a move copies any type
         values = [values[0], *(_ones_and_zeros(low, v, kind) for v in values[1:])]
     values = [low.small(v) if isinstance(v, Ramp) else v for v in values]
     held = common_held(values, len(shape))
@@ -720,7 +721,7 @@ BLENDING = ("bang_eq_scalar", "bang_sub_scalar", "bang_band", "bang_bnot", "bang
 def _blended(
     low: KernelLowering, tests: Sequence[Tile], yes: Value, no: Value, held: Shape, kind: str, word: str
 ) -> Tile | None:
-    """Return the elements of *yes* where all *tests* are on, and those of *no* elsewhere; None where the architecture has no instructions for it."""
+    """Return the elements of *yes* where all *tests* are on, else those of *no*; None if the architecture lacks the instructions."""
     bits, n = BITS.get(BYTES[kind], ""), count(held)
     if not all(low.has(name, bits) for name in BLENDING):
         return None
@@ -743,8 +744,8 @@ def _is_zero(value: Value) -> bool:
 
 
 def _left(low: KernelLowering, value: Value, lanes: Tile, held: Shape, word: str) -> Tile:
-    """Return what is left of *value* where *lanes* have bits, and zeros elsewhere."""
-    # Of bits, since a product would let through what is left out: it may be infinite, NaN or without a value.
+    """Return *value* with zeros in the lanes where *lanes* has no bits."""
+    # By bits: a product would keep an infinity or NaN in a lane that is off.
     block = low.whole(_shrunk(value), held)
     out = low.text.block(block.type, held, "where", word=word)
     ends = f"({lanes.type} *){out.name}, ({lanes.type} *){block.name}"
@@ -753,7 +754,7 @@ def _left(low: KernelLowering, value: Value, lanes: Tile, held: Shape, word: str
 
 
 def _lanes_on(low: KernelLowering, tests: Sequence[Tile], held: Shape, kind: str, bits: str) -> Tile:
-    """Return all bits of a lane, as wide as *kind*, where all *tests* are on, and none elsewhere."""
+    """Return all one bits in lanes where all *tests* are on, else zero bits; lanes are as wide as *kind*."""
     on: Tile | None = None
     for test in tests:
         block = test if BYTES[test.type] == BYTES[kind] else convert(low, test, kind, test.shape, "t")
@@ -768,7 +769,7 @@ def _lanes_on(low: KernelLowering, tests: Sequence[Tile], held: Shape, kind: str
 
 
 def _ones_and_zeros(low: KernelLowering, value: Value, kind: str) -> Value:
-    """Return truth values as ones and zeros of *kind*, a number where they are the same everywhere."""
+    """Return bools as ones and zeros of *kind*; a number if all are equal."""
     if isinstance(value, ScalarValue | Uniform):
         return evolve(value, type=kind)
     block = low.small(value)
@@ -779,8 +780,8 @@ def _ones_and_zeros(low: KernelLowering, value: Value, kind: str) -> Value:
 def _moved(
     low: KernelLowering, mask: Mask, yes: Value, no: Value, held: Shape, shape: Shape, kind: str, word: str
 ) -> Tile:
-    """Choose by an interval: its elements are moved onto the other value, with no arithmetic on masks."""
-    # A move takes no part of a value that is left out, so that an infinity or a NaN there does no harm.
+    """Select by an interval: its elements are moved over the other value, without arithmetic on masks."""
+    # A move ignores the lanes that are off, so an infinity or a NaN there does no harm.
     source = low.whole(_shrunk(yes), held)
     other = low.whole(_shrunk(no), held) if isinstance(no, Tile) else None
     out = low.text.block(kind, held, "where", word=word)
@@ -807,7 +808,7 @@ def _shrunk(value: Value) -> Value:
 
 
 def extents(low: KernelLowering, mask: Mask | None, shape: Shape) -> tuple[list[str], list[str]]:
-    """Return, for each axis, where the lanes that are on begin and how many there are; variables that lie within *shape*."""
+    """Return, for each axis, the first active lane and the number of active lanes, as variables clamped to *shape*."""
     lows, sizes = [], []
     for axis, size in enumerate(shape):
         first, last = (mask.low[axis], mask.high[axis]) if mask is not None else ("0", str(size))
@@ -836,14 +837,14 @@ def library(low: KernelLowering, op: TtirOperation) -> Lowered:
     if op.types[-1].endswith("i1>"):  # a test of each element is a mask
         tensors = [low.small(v) if isinstance(v, Mask | Ramp) else v for v in values]
         return evolve(lanes(low, name, tensors, shape, "float", op.results[0]), logic=True)
-    # The functions that give shorter floats than they take compute in those that they take.
+    # Functions with a shorter result type compute in their operand type.
     takes = next((v.type for v in values if not isinstance(v, Mask) and v.type in FLOATS), kind)
     computed = apply(low, name, values, shape, takes, op.results[0])
     return convert(low, computed, kind, shape, op.results[0]) if isinstance(computed, Tile) else computed
 
 
 def bitcast(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.bitcast``: the same bytes as another type, which Triton checks is as wide."""
+    """Lower ``tt.bitcast``: the same bytes as another type of equal width, which Triton checks."""
     (value,) = low.operands(op)
     shape, kind = result_of(op)
     if isinstance(value, Ramp) and value.pointer:
@@ -873,7 +874,7 @@ def _bits(low: KernelLowering, value: ScalarValue | Uniform, shape: Shape, kind:
         name = low.text.variable(f"({kind} *){value.c}", f"{kind} *", word)
         low.pointers.add(name)
         return ScalarValue(name, kind)
-    # Of a variable, since a number has no address.
+    # Through a variable, because an expression has no address.
     held = low.text.name("bits")
     low.text.line(f"{value.type} {held} = {value.c};")
     number = low.number(f"*({kind} *)&{held}", kind, word)

@@ -1,4 +1,4 @@
-"""A Triton kernel as what `mlusim fuzz` searches: its calls are drawn, and each is made into BANG C for the types that it has."""
+"""A Triton kernel for `mlusim fuzz`: each drawn call is compiled to BANG C for its types."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,13 +20,13 @@ Array = np.ndarray[Any, Any]
 
 @frozen
 class FuzzedTriton(FuzzedCall):
-    """The kernel *triton*, *asked* for with its constants, which formulas may use, as macros."""
+    """The kernel *triton* with the request *asked*; its constants are macros, which formulas may use."""
 
     triton: TritonKernel = field(kw_only=True)
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
-        """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
-        # Its grid is no --dim, and its constants are no -D: both are among the words of the kernel.
+        """Return the words of `mlusim check` for *call*, whose arrays are in the folder *place*."""
+        # The words of the kernel include its grid and constants, so there is no --dim and no -D.
         words = [
             *self.triton.words(),
             *(w for n, text in located(call, place) for w in ("--arg", f"{n}={text}")),
@@ -34,12 +34,12 @@ class FuzzedTriton(FuzzedCall):
         return evolve(call.asked, program=tuple(words), kernel=None, arguments={}, define={}).typed()
 
     def opened(self) -> "OpenTriton":
-        """Return what calls the kernel in this process."""
+        """Return the object that calls the kernel in this process."""
         return OpenTriton(self.triton, expectation_of(self.asked.criterion, "expect"))
 
 
 class OpenTriton(OpenSubject):
-    """A Triton kernel that is called."""
+    """Calls a Triton kernel in this process."""
 
     def __init__(self, triton: TritonKernel, expected: Expectation | None) -> None:
         self._triton, self._expected = triton, expected
@@ -55,20 +55,20 @@ class OpenTriton(OpenSubject):
         return tuple(name for name in self._triton.parameters() if name not in self._triton.constants)
 
     def needed(self, board: str) -> tuple[str, ...]:
-        """Return those without a default."""
+        """Return the names of the parameters without default."""
         usual = self._triton.defaults()
         return tuple(name for name in self.parameters(board) if name not in usual)
 
     def marks(self, board: str) -> Landmarks:
-        """Return the constants, the whole numbers of the file, and what memories hold."""
+        """Return interesting values for drawing: the constants, the integers in the file, and the sizes of memories."""
         constants = [int(text) for text in self._triton.constants.values() if text.isdigit()]
         return Landmarks((*constants, *whole_constants(self._triton.path)), memory_limits(find_board(board)))
 
     def run(
         self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
     ) -> TriedCall:
-        """Run it as `mlusim check` does."""
-        # Made for each draw: its types, and a number that is 1, decide what the kernel becomes.
+        """Run *call* as `mlusim check` does."""
+        # Compiled for each draw: its types, and integers equal to 1, determine the compiled kernel.
         asked = call.asked
         program = self._triton.call(
             asked.arguments, find_board(asked.board), arrays, seed=asked.seed, effects=asked.effects

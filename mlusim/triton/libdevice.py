@@ -1,4 +1,4 @@
-"""The device library of the card, ``tl.extra.mlu.libdevice``: its functions by name, and Philox; the names are those of its public half."""
+"""The card's device library ``tl.extra.mlu.libdevice``: its functions by name, and Philox; the names are those of its public part."""
 
 from collections.abc import Callable
 from typing import Any
@@ -51,7 +51,7 @@ TWO = (
     *("fast_max", "fast_min"),
 )
 SHORTER = {"half": core.float16, "bfloat16": core.bfloat16}
-"""Functions of floats may give shorter ones, as ``ultra_silu_float2half`` does."""
+"""Types of results that are shorter than float, as of ``ultra_silu_float2half``."""
 TESTS = ("isnan", "isinf", "finitef", "signbit")
 FLOATS = (core.float32, core.float16, core.bfloat16)
 
@@ -61,12 +61,13 @@ def _function(name: str, operands: int, *, tests: bool = False) -> Callable[...,
 
 
 def _of_types(symbols: dict[tuple[core.dtype, ...], tuple[str, core.dtype]]) -> Callable[..., Any]:
-    """Return a function by the types of its operands: its symbol, and the type of its result."""
+    """Return a function that selects, by the types of its operands, one of *symbols*: a symbol and a result type."""
 
     @core.extern  # type: ignore[untyped-decorator]
     def function(*arguments: object, _semantic: Any = None) -> Any:
         operands = [_semantic.to_tensor(argument) for argument in arguments]
-        # The card's Triton gives two operands one type where no symbol takes theirs; later ones look for a symbol before that.
+        # The card's Triton first gives two operands a common type if no symbol takes their types; later
+        # versions look up the symbol first.
         if len(operands) == 2 and _types(operands) not in symbols:
             operands = [*_semantic.binary_op_type_checking_impl(*operands)]
         if _types(operands) not in symbols:
@@ -100,7 +101,7 @@ globals().update(
 fast_powi = _of_types({(kind, core.int32): ("__cn_fast_powf", kind) for kind in FLOATS})
 
 
-# Beyond these Triton's own symbols, which the lowering knows or refuses by name.
+# For other names use Triton's own symbols, which the lowering supports or refuses by name.
 def __getattr__(name: str) -> object:
     if not hasattr(other, name):
         meant = near(name, (*ONE, *TWO, *TESTS))
@@ -120,7 +121,7 @@ def philox(  # type: ignore[no-untyped-def]  # noqa: ANN201 - Triton reads the a
     c3,  # noqa: ANN001
     rounds: tl.constexpr,
 ):
-    """Return four random words for each of *count* counters, of which the first counts on from *c0*: a tensor of (count, 4)."""
+    """Return four random words for each of *count* counters, as a tensor of (count, 4); the first counter word starts at *c0*."""
     first = c0.to(tl.uint32) + tl.arange(0, count).to(tl.uint32)
     same = tl.zeros([count], tl.uint32)
     a, b, c, d = tl.philox_impl(

@@ -1,4 +1,4 @@
-"""The state of lowering one Triton kernel: what its values are, and the text that comes of it."""
+"""The state of lowering one Triton kernel: its values, and the text generated so far."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ from mlusim.triton.values import (
 )
 
 Lowered = Value | Sequence[Value] | None
-FEW = 4  # copies of a column that moves of single elements make faster than a fill for each of its elements
+FEW = 4  # up to this many copies of a column, single moves are faster than a fill per element
 _DTYPES = {
     "half": "half",
     "bfloat16_t": "bfloat16",
@@ -46,11 +46,11 @@ INSTEAD = {
     "tt.dot_scaled": "; scale the operands, and use tl.dot",
     "tt.elementwise_inline_asm": "; write it in Triton",
 }
-"""The way around an operation without a form, by how its name begins; it ends the sentence that refuses it."""
+"""Replacements for operations that cannot be lowered, by prefix of the operation's name; the end of the message."""
 
 
 class KernelLowering:
-    """One kernel for one architecture."""
+    """The lowering of one kernel for one architecture."""
 
     def __init__(
         self, function: ttir.JitFunction, bang_arch: int, operations: "Operations", num_stages: int = 1
@@ -63,11 +63,11 @@ class KernelLowering:
         self.text = KernelText((name for name, _ in function.parameters), results)
         self.pointers = {
             name for name, kind in function.parameters if kind.startswith("!tt.ptr")
-        }  # C names of addresses
+        }  # C names of variables that hold addresses
         self.values: dict[str, Value] = {}
         self.text.place = function.place
         self.used = {name for operation in every(function.body) for name in operation.operands}
-        # Scalars are what C passes; tensors exist only in the body.
+        # Parameters are scalars or pointers, as passed by C; tensors exist only in the body.
         for name, kind in function.parameters:
             try:
                 of = pointed_type(kind) if name in self.pointers else c_type(kind)
@@ -78,7 +78,7 @@ class KernelLowering:
     # -- operations ------------------------------------------------------------------------------------
 
     def body(self, operations: Sequence[TtirOperation]) -> None:
-        """Lower *operations*, one after another."""
+        """Lower *operations*, one after the other."""
         for operation in operations:
             self.text.place = operation.place or self.text.place
             lowered = self._lowered(operation)
@@ -98,20 +98,20 @@ class KernelLowering:
         return lowered
 
     def operands(self, operation: TtirOperation) -> list[Value]:
-        """Return the values of its operands, in their order."""
+        """Return the values of the operands of *operation*, in order."""
         return [self.values[name] for name in operation.operands]
 
     def refuse(self, sentence: str) -> Unsupported:
-        """Return the refusal of the line that is lowered."""
+        """Return the error for the current line."""
         place = self.text.place
         where = "" if place is None else f"{place.file}:{place.line}: "
         return Unsupported(f"{where}{sentence}")
 
-    # -- what the architecture has -----------------------------------------------------------------------
+    # -- instructions of the architecture ------------------------------------------------------------
 
     def has(self, name: str, kind: str) -> bool:
-        """Return whether the architecture has the instruction *name* for elements of the C type *kind*."""
-        # From the row itself: what a board has is said there, and nowhere else.
+        """Return whether the architecture has instruction *name* for elements of C type *kind*."""
+        # The table's row is the only source for the instructions of a board.
         row = ISA.get(name)
         dtype = dtype_of(kind)
         if row is None or dtype is None or not row.available(self.bang_arch):
@@ -121,7 +121,7 @@ class KernelLowering:
     # -- values in memory --------------------------------------------------------------------------------
 
     def whole(self, value: Value, shape: Shape, why: str = "broadcast") -> Tile:
-        """Return *value* in NRAM with all elements of *shape*."""
+        """Return *value* as a block in NRAM with all elements of *shape*."""
         if isinstance(value, Tile) and value.held == shape:
             return evolve(value, shape=shape)
         if isinstance(value, Tile) and count(value.held) == count(shape):
@@ -135,7 +135,7 @@ class KernelLowering:
         return self._formula(value, shape)
 
     def small(self, value: Tensor) -> Tensor:
-        """Return *value* as a block that holds no more than what differs, or as it is where it is the same everywhere."""
+        """Return *value* as a block with only the axes along which it differs; a uniform value is returned unchanged."""
         if isinstance(value, Uniform | Tile):
             return value
         held = held_of(value, len(value.shape))
@@ -144,7 +144,7 @@ class KernelLowering:
         return evolve(block, shape=value.shape, held=held)
 
     def _all_on(self, mask: Mask, held: Shape) -> Tile | None:
-        """Return *mask* as the tests that it consists of, combined; None where it has bounds, too, or they differ in type."""
+        """Return *mask* as the combination of its tests; None if it also has bounds, or if the tests differ in type."""
         kinds = {test.type for test in mask.tests if test.logic}
         kind = "".join(kinds)
         unlike = len(kinds) != 1 or not all(test.logic for test in mask.tests)
@@ -160,19 +160,19 @@ class KernelLowering:
         return on
 
     def fill(self, block: Tile, c: str) -> None:
-        """Write *c* to every element of *block*."""
+        """Write a fill of *block* with the scalar *c*."""
         n = count(block.held)
         self.text.line(f"__bang_write_value({block.name}, {n}, ({block.type})({c}));", block.name)
 
     def _spread(self, value: Tile, shape: Shape, why: str) -> Tile:
-        """Write out a broadcast, axis by axis, the last one first."""
+        """Expand a broadcast, axis by axis, the last axis first."""
         for axis in reversed(range(len(shape))):
             if value.held[axis] != shape[axis]:
                 value = self._repeated(value, axis, shape[axis], why)
         return evolve(value, shape=shape)
 
     def _repeated(self, value: Tile, axis: int, size: int, why: str) -> Tile:
-        """Write *value*, which holds one element along *axis*, *size* times there: rows and pieces by moves, columns by fills."""
+        """Expand *value*, which has one element along *axis*, to *size* elements: rows and pieces by moves, columns by fills."""
         held = (*value.held[:axis], size, *value.held[axis + 1 :])
         out = self.text.block(value.type, held, why, logic=value.logic)
         outer, inner = count(held[:axis]), count(held[axis + 1 :])
@@ -192,7 +192,7 @@ class KernelLowering:
         return out
 
     def _formula(self, value: Ramp | Mask, shape: Shape) -> Tile:
-        """Write out whole numbers or a mask."""
+        """Compute integers or a mask into a block of *shape*."""
         if isinstance(value, Ramp) and value.pointer:
             raise self.refuse("addresses as data have no form in BANG C here; load what they point to")
         logic = isinstance(value, Mask)
@@ -206,7 +206,7 @@ class KernelLowering:
         return out
 
     def _count_up(self, out: Tile, value: Ramp) -> None:
-        """Write ``base + strides * indices``: the first number, and along each axis, the last one first, twice as many from those that are there."""
+        """Write ``base + strides * indices``: the first number, then along each axis, last axis first, repeated doubling."""
         self.text.line(f"__bang_write_value({out.name}, 1, ({out.type})({value.base}));")
         inner = 1
         for size, stride in zip(reversed(out.held), reversed(value.strides), strict=True):
@@ -220,14 +220,14 @@ class KernelLowering:
             inner *= size
 
     def loop(self, out: Tile, expression: Callable[[list[str]], str]) -> None:
-        """Write ``out[...] = expression(indices)`` for every element that *out* holds."""
+        """Write ``out[...] = expression(indices)`` for all elements of *out*."""
         indices, loops = dims_of(out.held, lambda: self.text.name("i"))
         place = element(evolve(out, shape=out.held), indices)
         heads = " ".join(f"for (int {index} = 0; {index} < {size}; ++{index})" for index, size in loops)
         self.text.line(f"{heads} {place} = ({out.type})({expression(indices)});".lstrip(), out.name)
 
     def number(self, expression: str, kind: str, word: str = "n") -> ScalarValue:
-        """Return a scalar variable that holds *expression*."""
+        """Return a new scalar variable with the value of *expression*."""
         return ScalarValue(self.text.variable(expression, kind, word), kind)
 
 
@@ -235,7 +235,7 @@ Operations = dict[str, Callable[[KernelLowering, TtirOperation], Any]]
 
 
 def every(operations: Iterable[TtirOperation]) -> Iterator[TtirOperation]:
-    """Yield *operations* and all inside of them."""
+    """Yield *operations* and all operations nested in them."""
     for operation in operations:
         yield operation
         for region in operation.regions:
@@ -243,11 +243,11 @@ def every(operations: Iterable[TtirOperation]) -> Iterator[TtirOperation]:
 
 
 class NoType(Unsupported):
-    """An element type has no type in BANG C; the line that asked for it is added by `KernelLowering`."""
+    """An element type without a type in BANG C; `KernelLowering` adds the source line."""
 
 
 def c_type(element_type: str) -> str:
-    """Return the C type of an element type of TTIR.  Raises `NoType` for one that BANG C has not."""
+    """Return the C type of a TTIR element type. Raises `NoType` if BANG C has none."""
     kind = C_TYPES.get(element_type)
     if kind is None:
         raise NoType(
@@ -257,7 +257,7 @@ def c_type(element_type: str) -> str:
 
 
 def pointed_type(kind: str) -> str:
-    """Return the C type that a pointer of TTIR leads to; in memory a truth value has a byte."""
+    """Return the C type at which a TTIR pointer points; a bool in memory is one byte."""
     inner = ttir.pointed(kind)
     return "int8_t" if inner == "i1" else c_type(inner)
 
@@ -269,7 +269,7 @@ def dtype_of(kind: str) -> DType | None:
 
 
 def result_of(operation: TtirOperation, number: int = -1) -> tuple[Shape, str]:
-    """Return the shape and the C type of a result, of pointers that of what they lead to; an empty shape for a scalar."""
+    """Return shape and C type of a result (for pointers: of their targets); the shape of a scalar is empty."""
     kind = operation.types[number]
     shape, element_type = ttir.shape_and_element(kind) if ttir.is_tensor(kind) else ((), kind)
     return shape, pointed_type(element_type) if element_type.startswith("!tt.ptr") else c_type(element_type)

@@ -1,7 +1,7 @@
-"""Parts of a block by index, which the card's Triton reads and stores: ``x[:, i]``, ``x[2:4] = y``; and by a mask.
+"""Parts of a block by index, which the card's Triton can read and store: ``x[:, i]``, ``x[2:4] = y``; and by a mask.
 
-Triton's first form has neither.  A part that is read becomes a gather by a range, which is lowered to a move; one that is stored to, a choice
-between it and the rest, and the name of the block stands for the result from then on.
+TTIR has neither. Reading a part becomes a gather by a range, which is lowered to a move. Storing a part
+becomes a select between the new part and the rest, and from then on the block's name stands for the result.
 """
 
 import ast
@@ -19,7 +19,7 @@ from mlusim.triton.ttir import count
 
 @frozen
 class AxisPart:
-    """The part of one axis of *whole* elements that an index takes: *size* of them from *start*, or without *stays* one, whose axis goes."""
+    """The indices of one axis of *whole* elements: *size* of them from *start*; without *stays*, a single one that removes the axis."""
 
     start: "int | core.tensor"
     size: int
@@ -28,13 +28,13 @@ class AxisPart:
 
     @property
     def is_all(self) -> bool:
-        """Return whether it takes the axis as it is."""
+        """True if it selects the whole axis."""
         return self.size == self.whole
 
 
 @frozen
 class BlockIndex:
-    """The parts of all axes, and the places of new axes in what is read."""
+    """The parts of all axes, and the positions of new axes in the result."""
 
     parts: tuple[AxisPart, ...]
     new: tuple[int, ...]
@@ -46,14 +46,14 @@ class BlockIndex:
 
     @property
     def shape(self) -> list[int]:
-        """The shape of what is read, without new axes."""
+        """The shape of the result, without new axes."""
         return [part.size for part in self.parts if part.stays]
 
 
 def index_of(block: core.tensor, index: object) -> BlockIndex | None:
-    """Return what *index* takes of *block*; None where it takes all and Triton's own code does.
+    """Return the parse of *index* into *block*; None if it selects everything, which Triton itself supports.
 
-    Raises `ValueError` for what is not an index: a step, more of them than axes, a constant beyond the axis.
+    Raises `ValueError` for an invalid index: a step, more indices than axes, or a constant beyond the axis.
     """
     words = [core._unwrap_if_constexpr(word) for word in _items(index)]  # noqa: SLF001 - Triton's own way
     if all(word is None or (_is_slice(word) and _ends(word) == (None, None)) for word in words):
@@ -69,7 +69,7 @@ def index_of(block: core.tensor, index: object) -> BlockIndex | None:
 
 
 def _sizes(shape: Iterable[object]) -> list[int]:
-    """Return the sizes of *shape*, which may be constants of Triton."""
+    """Return the sizes of *shape*, which may be Triton constants."""
     return [int(core._unwrap_if_constexpr(size)) for size in shape]  # noqa: SLF001 - Triton's own way
 
 
@@ -80,7 +80,7 @@ def _items(index: object) -> Sequence[object]:
 
 
 def _new_axes(words: Sequence[object], index: BlockIndex) -> Iterator[int]:
-    """Yield the places of new axes among those that stay."""
+    """Yield the positions of new axes among the remaining axes."""
     parts = iter(index.parts)
     at = 0
     for word in words:
@@ -121,7 +121,7 @@ def _part(word: object, whole: int) -> AxisPart:
 
 
 def load(semantic: TritonSemantic, block: core.tensor, index: BlockIndex) -> core.tensor:
-    """Return the part of *block* that *index* takes."""
+    """Return the part of *block* that *index* selects."""
     shape, taken = [part.whole for part in index.parts], block
     for axis, part in enumerate(index.parts):
         if not part.is_all:
@@ -130,7 +130,7 @@ def load(semantic: TritonSemantic, block: core.tensor, index: BlockIndex) -> cor
     if not index.shape and not index.new:
         return semantic.unsplat(semantic.reshape(taken, [1], can_reorder=False))
     taken = semantic.reshape(taken, index.shape or [1], can_reorder=False)
-    for at in index.new[not index.shape :]:  # a part of one element has its first axis already
+    for at in index.new[not index.shape :]:  # a part of one element already has its first axis
         taken = semantic.expand_dims(taken, at)
     return taken
 
@@ -138,7 +138,7 @@ def load(semantic: TritonSemantic, block: core.tensor, index: BlockIndex) -> cor
 def _ramp(
     semantic: TritonSemantic, start: "int | core.tensor", shape: Sequence[int], axis: int
 ) -> core.tensor:
-    """Return a block of *shape* with *start* and what follows along *axis*."""
+    """Return a block of *shape* with consecutive numbers from *start* along *axis*."""
     ramp = semantic.arange(0, shape[axis])
     if isinstance(start, core.tensor) or start:
         ramp = semantic.add(ramp, start, False)
@@ -148,7 +148,7 @@ def _ramp(
 
 
 def stored(semantic: TritonSemantic, block: core.tensor, index: BlockIndex, value: object) -> core.tensor:
-    """Return *block* with *value*, a block or one number, in the place of the part that *index* takes."""
+    """Return *block* with the part that *index* selects replaced by *value*, a block or a number."""
     if index.new:
         raise ValueError("a store to a part of a block has no new axes")
     shape = [part.whole for part in index.parts]
@@ -161,7 +161,7 @@ def stored(semantic: TritonSemantic, block: core.tensor, index: BlockIndex, valu
         now = _sizes([*new.shape[:axis], part.whole, *new.shape[axis + 1 :]])
         if part.size == 1:
             new = semantic.broadcast_impl_shape(new, now)
-        else:  # elements beyond the part are never taken
+        else:  # elements outside the part are never selected
             new = semantic.gather(new, _ramp(semantic, -part.start, now, axis), axis)
         for test in _tests(semantic, part, _ramp(semantic, 0, shape, axis)):
             on = test if on is None else semantic.and_(on, test)
@@ -169,7 +169,7 @@ def stored(semantic: TritonSemantic, block: core.tensor, index: BlockIndex, valu
 
 
 def _tests(semantic: TritonSemantic, part: AxisPart, place: core.tensor) -> Iterator[core.tensor]:
-    """Yield the masks of which all are on where *place* is in *part*; what always is on is left out."""
+    """Yield the masks that together select *part* in the indices *place*; masks that are always on are omitted."""
     if isinstance(part.start, core.tensor):
         yield semantic.equal(place, part.start)
         return
@@ -180,7 +180,7 @@ def _tests(semantic: TritonSemantic, part: AxisPart, place: core.tensor) -> Iter
 
 
 def _spread(semantic: TritonSemantic, value: core.tensor, index: BlockIndex) -> core.tensor:
-    """Return *value* with the sizes of *index*."""
+    """Return *value* broadcast to the sizes of *index*."""
     if not value.type.is_block():
         return semantic.splat(value, [*index.sizes])
     sizes = _sizes(value.shape)
@@ -200,21 +200,21 @@ def _spread(semantic: TritonSemantic, value: core.tensor, index: BlockIndex) -> 
 
 @triton.jit
 def masked_select(input, mask):  # type: ignore[no-untyped-def]  # noqa: A002, ANN001, ANN201 - the card's names; Triton reads the annotations
-    """Return the elements of *input* where *mask* is on, in their order at the head of a flat block as large as it is, and how many they are."""
+    """Return the elements of *input* where *mask* is on, packed at the start of a flat block of the same size, and their number."""
     values, chosen = tl.broadcast(input, mask)
     count: tl.constexpr = values.numel
     up_to = tl.cumsum(tl.reshape(chosen, (count,)).to(tl.int32), 0)
-    # As many elements as have up to k chosen ones lie before the next chosen one.
+    # Before the k-th selected element (from 0) lie as many elements as have up to k selected ones.
     places = tl.cumsum(tl.histogram(up_to, count), 0)
     selected = tl.gather(tl.reshape(values, (count,)), tl.minimum(places, count - 1), 0)
     return selected, tl.sum(chosen.to(tl.int32))
 
 
-# -- Triton's reader of Python -------------------------------------------------------------------------
+# -- hooks in Triton's front end -----------------------------------------------------------------------
 
 
 def lend(is_own: Callable[[], bool]) -> None:
-    """Permit parts of blocks, ``tl.empty`` and ``tl.masked_select`` in kernels while *is_own* holds, which are compiled for a board."""
+    """Enable parts of blocks, ``tl.empty`` and ``tl.masked_select`` in kernels for which *is_own* is true: those compiled for a board."""
     plain_load, plain_store = core.tensor.__getitem__, CodeGenerator.visit_Subscript_Store
 
     def load_part(self: core.tensor, slices: object, _semantic: TritonSemantic | None = None) -> object:
@@ -238,6 +238,6 @@ def lend(is_own: Callable[[], bool]) -> None:
 
     core.tensor.__getitem__ = core.builtin(load_part)
     CodeGenerator.visit_Subscript_Store = visit_store
-    # Every element is stored to before it is read; Triton's first form has no block without values.
+    # Every element is stored before it is read; TTIR has no uninitialised block.
     tl.empty = core.builtin(empty)
     tl.masked_select = masked_select

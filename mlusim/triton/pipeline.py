@@ -1,7 +1,8 @@
-"""Loops of several stages: a round computes while the next one's loads and the last one's stores are on their way.
+"""Software pipelining of loops: an iteration computes while the next one's loads and the last one's stores are in flight.
 
-What such a loop loads and stores has two copies in NRAM, used in turn.  A round starts the loads of the next one, computes, waits for
-all of it (``__sync``), and starts its stores; loads and stores go through one pipe, in order.
+Blocks that such a loop loads or stores exist twice in NRAM and are used alternately. An iteration starts the
+loads of the next one, computes, waits for both (``__sync``), and starts its stores; loads and stores share
+one pipe, in order.
 """
 
 import re
@@ -19,7 +20,7 @@ from mlusim.triton.values import BYTES, Mask, Ramp, ScalarValue, Tile, Uniform, 
 FORMULAS = (
     "arith.", "tt.addptr", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.make_range", "tt.reshape", "tt.trans", "tt.unsplat",
 )  # fmt: skip
-"""How operations begin that read no memory, so that they may be computed a round early."""
+"""Prefixes of operations that read no memory, so that they may be computed one iteration early."""
 MEMORY = ("tt.load", "tt.store", "tt.atomic")
 SAME_MEMORY = "it stores to what it loads"
 DEPENDS = "where it loads depends on what it loads or computes"
@@ -30,13 +31,13 @@ OTHER = "its loads have an `other` that is not a number from outside of the loop
 
 
 def stages_of(low: KernelLowering, op: TtirOperation) -> int:
-    """Return the stages of a loop: its own, of ``tl.range``, or else those of the kernel."""
+    """Return the number of stages of a loop: its own, from ``tl.range``, or that of the kernel."""
     stages = re.search(r"tt\.num_stages = (\d+)", op.attributes)
     return int(stages[1]) if stages is not None else low.num_stages
 
 
 def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``scf.for``: with two stages or more as a pipeline, where what it loads and stores allows that."""
+    """Lower ``scf.for``: with two or more stages as a pipeline, if its loads and stores permit that."""
     if stages_of(low, op) < 2:
         return control.loop(low, op)
     plan = _plan(op, low.function, low.values)
@@ -48,12 +49,12 @@ def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
     return _Pipeline(low, op, plan).write() if plan.loads or plan.stores else control.loop(low, op)
 
 
-# -- what can be early, and what late ------------------------------------------------------------------
+# -- which loads can be early, and which stores late ---------------------------------------------------
 
 
 @frozen
 class _Plan:
-    """The loads that are started a round early, the stores that are not waited for, and why other loads are not early."""
+    """The loads that start one iteration early, the stores that are not waited for, and the reasons why other loads are not early."""
 
     loads: tuple[TtirOperation, ...]
     stores: tuple[TtirOperation, ...]
@@ -61,7 +62,7 @@ class _Plan:
 
 
 def _parts(op: TtirOperation) -> tuple[list[TtirOperation], tuple[str, ...]]:
-    """Return the operations of a round, and the names of what it gives the next one; a loop that carries nothing has no yield."""
+    """Return the operations of an iteration, and the names of the values for the next one; a loop without carried values has no yield."""
     body = op.regions[0]
     if body and body[-1].name == "scf.yield":
         return body[:-1], tuple(body[-1].operands)
@@ -82,7 +83,7 @@ def _plan(op: TtirOperation, function: JitFunction, values: Mapping[str, Value])
         reason = _against(operation, op, written, origin, values)
         loads += [operation] if reason is None else []
         reasons |= {} if reason is None else {reason: None}
-    # A store may end late where nothing else that is in order with it looks at the same memory.
+    # A store may end late if no other operation on its pipe accesses the same memory.
     others = {
         origin.of(operation)
         for operation in memory
@@ -106,7 +107,7 @@ def _is_late(operation: TtirOperation, body: Sequence[TtirOperation]) -> bool:
 def _against(
     load: TtirOperation, op: TtirOperation, written: set[str], origin: "_Origins", values: Mapping[str, Value]
 ) -> str | None:
-    """Return why *load* cannot be started a round early; None where it can."""
+    """Return the reason why *load* cannot start one iteration early, or None."""
     if _early(load.operands, op) is None:
         return DEPENDS
     if written & {origin.of(load), ""}:
@@ -117,14 +118,14 @@ def _against(
 
 @frozen
 class _Early:
-    """The operations of a round that say where the next one loads: those that step what the loop carries, and the rest."""
+    """The operations that compute the addresses of the next iteration's loads: those that update carried values, and the others."""
 
     carried: tuple[str, ...]
     names: frozenset[str]
 
 
 def _early(operands: Iterable[str], op: TtirOperation) -> _Early | None:
-    """Return what computes *operands* of the next round from the values of this one; None where that reads memory or is more than a formula."""
+    """Return the operations that compute *operands* for the next iteration from this one's values; None if they read memory or are no formulas."""
     body, ends = _parts(op)
     makers = {name: operation for operation in body for name in operation.results}
     nexts = dict(zip(op.arguments[0][1:], ends, strict=True))
@@ -145,7 +146,7 @@ def _early(operands: Iterable[str], op: TtirOperation) -> _Early | None:
 
 
 class _Origins:
-    """The parameter that each pointer of a function comes from; "" where that is not known."""
+    """The parameter from which each pointer of a function is computed; "" if unknown."""
 
     def __init__(self, function: JitFunction) -> None:
         self._from = {name: name for name, kind in function.parameters if kind.startswith("!tt.ptr")}
@@ -162,18 +163,19 @@ class _Origins:
                 self._from |= dict.fromkeys(operation.results, first)
 
     def of(self, operation: TtirOperation) -> str:
-        """Return that of the pointer of a load, a store or an atomic."""
+        """Return the parameter behind the pointer of a load, a store or an atomic."""
         return self._from.get(operation.operands[0], "")
 
 
-# -- the text ------------------------------------------------------------------------------------------
+# -- generating the text -------------------------------------------------------------------------------
 
 
 @define
 class _Ahead:
-    """A load that is started early: *block* is the copy of this round, at a pointer, *both* the two copies, so many *elements* apart.
+    """A load that starts early: *block* is this iteration's copy, *both* the block with both copies, *elements* apart.
 
-    *other* is what its mask leaves out, *partial* whether there is a mask, *turned* what the copy has left to be transposed.
+    *other* is the value of masked lanes, *partial* is true with a mask, *turned* is the block that remains to
+    be transposed.
     """
 
     op: TtirOperation
@@ -185,20 +187,20 @@ class _Ahead:
     turned: tuple[int, int] | None = None
 
     def half(self, turn: str) -> str:
-        """Return the address of the copy of *turn*, 0 or 1."""
+        """Return the address of copy 0 or 1."""
         return f"{self.both} + {turn} * {self.elements}"
 
 
 class _Pipeline:
-    """One loop while it is written."""
+    """The lowering of one loop."""
 
     def __init__(self, low: KernelLowering, op: TtirOperation, plan: _Plan) -> None:
         self.low, self.text, self.op, self.plan = low, low.text, op, plan
         self.body, self.nexts = _parts(op)
-        self.turn = self.text.name("turn")  # 0 and 1
+        self.turn = self.text.name("turn")  # alternates between 0 and 1
         self.early = _early([name for load in plan.loads for name in load.operands], op)
         self.ahead = [self._buffer(load) for load in plan.loads]
-        self.pointers: list[str] = []  # of this round, declared where it begins
+        self.pointers: list[str] = []  # of this iteration, declared at its start
         self.kept: list[str] = [ahead.both for ahead in self.ahead]
 
     def _buffer(self, load: TtirOperation) -> _Ahead:
@@ -210,7 +212,7 @@ class _Pipeline:
         return _Ahead(load, block, both, elements, number)
 
     def write(self) -> Lowered:
-        """Write what stands before the loop, the loop, and the wait behind it."""
+        """Write the code before the loop, the loop, and the wait after it."""
         low, text = self.low, self.text
         first, last, step, *initial = low.operands(self.op)
         index, *names = self.op.arguments[0]
@@ -229,17 +231,17 @@ class _Pipeline:
                 with text.inside(f"if ({counter} + {step.c} < {last.c})"):
                     self._next(index, ScalarValue(f"({counter} + {step.c})", first.type))
             self._round(begin, carried)
-        # The names keep both copies until all is there.
+        # Naming both copies here keeps them alive until all transfers are complete.
         text.line(f"__sync();  // {', '.join(self.kept)}")
         return carried
 
     def _before(self, test: str) -> None:
-        """Fill what masks leave out, and start the loads of the first round."""
+        """Fill masked lanes, and start the loads of the first iteration."""
         filled = [ahead for ahead in self.ahead if ahead.other is not None]
         for ahead in filled:
             all_of_it = (2 * ahead.elements,)
             self.low.fill(evolve(ahead.block, name=ahead.both, held=all_of_it), ahead.other or "0")
-        if filled:  # by another pipe than that of the loads
+        if filled:  # the fill uses another pipe than the loads
             self.text.line("__sync();")
         if self.ahead:
             with self.text.inside(f"if ({test})"):
@@ -248,7 +250,7 @@ class _Pipeline:
         self.text.line(f"int {self.turn} = 0;")
 
     def _next(self, index: str, following: ScalarValue) -> None:
-        """Start the loads of the next round, with the values that it will have."""
+        """Start the loads of the next iteration, with its values."""
         low = self.low
         before = dict(low.values)
         assert self.early is not None
@@ -265,7 +267,7 @@ class _Pipeline:
         low.values = before
 
     def _fetch(self, targets: Mapping[str, str]) -> None:
-        """Start the loads into *targets*, each a pointer by the block with both copies."""
+        """Start the loads into *targets*, pointers into the blocks with both copies."""
         assert self.early is not None
         low = self.low
         low.body([operation for operation in self.body if self.early.names & {*operation.results}])
@@ -279,7 +281,7 @@ class _Pipeline:
             ahead.partial, ahead.turned = window is not None, copy.turned
 
     def _round(self, begin: TextLine, carried: Sequence[Value]) -> None:
-        """Write what a round computes and stores, and what the next one finds."""
+        """Write the computations and stores of an iteration, and the values for the next one."""
         low, text = self.low, self.text
         before = text.blocks()
         stores = []
@@ -307,13 +309,13 @@ class _Pipeline:
         begin.text = " ".join(self.pointers)
 
     def _is_idle(self, operation: TtirOperation) -> bool:
-        """Return whether nothing needs the results of *operation* but loads that are started early."""
+        """Return whether only early loads need the results of *operation*."""
         readers = [r for r in every(self.op.regions[0]) if {*r.operands} & {*operation.results}]
         only = self.early is not None and bool(self.early.names & {*operation.results})
         return only and all(any(r is load for load in self.plan.loads) or self._is_idle(r) for r in readers)
 
     def _arrived(self, ahead: _Ahead) -> Tile:
-        """Return the block that was loaded for this round."""
+        """Return the block that was loaded for this iteration."""
         block = ahead.block
         self.pointers.append(f"{block.type} *{block.name} = {ahead.half(self.turn)};")
         if ahead.turned is None:
@@ -326,10 +328,11 @@ class _Pipeline:
     def _held(
         self, store: TtirOperation, before: frozenset[str]
     ) -> tuple[TtirOperation, Ramp, Tile, Mask | None]:
-        """Return a store with the block that it is made from, of which the next round makes another."""
+        """Return a store whose source block is not overwritten by the next iteration."""
         text = self.text
         pointer, block, window = stored(self.low, store)
-        # Only a block that each round makes by itself: any other may change while the store is on its way.
+        # Only a block that every iteration creates again: another block may change while the store is in
+        # flight.
         if block.name in before or block.name not in text.blocks(NRAM):
             copy = text.block(block.type, block.shape, "store", word=block.name, logic=block.logic)
             size = count(block.shape) * BYTES[block.type]
@@ -342,7 +345,7 @@ class _Pipeline:
 
 
 def while_loop(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``scf.while``, round by round; where stages are asked for, a note says that it has none."""
+    """Lower ``scf.while`` without a pipeline; if stages are requested, add a note about it."""
     low.text.place = op.place or low.text.place
     loads = [
         operation

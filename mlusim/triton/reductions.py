@@ -1,4 +1,4 @@
-"""Reductions, scans and products of matrices."""
+"""Lowers reductions, scans and matrix products."""
 
 from collections.abc import Sequence
 
@@ -8,17 +8,17 @@ from mlusim.triton.text import WRAM
 from mlusim.triton.ttir import TtirOperation, count, is_tensor, shape_and_element
 from mlusim.triton.values import BYTES, FLOATS, ScalarValue, Shape, Tile, Uniform, Value, dims_of, element
 
-LINE = 128  # bytes that a vector instruction takes in a cycle
+LINE = 128  # bytes that a vector instruction processes per cycle
 POOLS = {
     "arith.addf": "sumpool",
     "arith.maxnumf": "maxpool",
     "arith.minnumf": "minpool",
 }
-"""Instructions that reduce, by the operation that combines two elements."""
+"""Pooling instructions that reduce, by the operation that combines two elements."""
 
 
 def reduce(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.reduce``: sums, largest and smallest of floats by pooling, other operations by halves, anything else by its own combination."""
+    """Lower ``tt.reduce``: sums and extremes of floats by pooling, other vector operations by halving, all others by their own combination."""
     values = low.operands(op)
     axis = op.number("axis")
     sources = []
@@ -26,7 +26,8 @@ def reduce(low: KernelLowering, op: TtirOperation) -> Lowered:
         assert not isinstance(value, ScalarValue)
         sources.append(low.whole(value, value.shape))
     body = _combination(op)
-    # Pooling adds a window in one instruction; its order of additions is not a loop's, as a compiler's is not.
+    # Pooling adds a window in one instruction; its order of additions differs from a loop's, as a compiler's
+    # may.
     pool = POOLS.get(body[0].name) if len(body) == 1 and len(sources) == 1 else None
     if pool is not None and low.has(f"bang_{pool}", sources[0].type):
         return _pooled(low, pool, sources[0], axis, op.results[0])
@@ -37,7 +38,7 @@ def reduce(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def _pooled(low: KernelLowering, pool: str, source: Tile, axis: int, word: str) -> Value:
-    """Reduce by windows over all rows of a matrix; a row is seen as a matrix of lines first."""
+    """Reduce a matrix by windows over all its rows; a single row is first viewed as a matrix of lines."""
     shape, kind = source.shape, source.type
     if count(shape) == shape[axis]:
         return _pooled_row(low, pool, source, shape, word)
@@ -78,12 +79,12 @@ def _pooled_row(low: KernelLowering, pool: str, source: Tile, shape: Shape, word
 
 
 def _combination(op: TtirOperation) -> list[TtirOperation]:
-    """Return the operations by which a reduction or a scan combines two elements."""
+    """Return the operations in the region of a reduction or a scan, which combine two elements."""
     return [operation for operation in op.regions[0] if not operation.name.endswith(".return")]
 
 
 def _instruction(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile]) -> str:
-    """Return the vector instruction that combines two elements as the region of *op* does, in any order; "" where there is none."""
+    """Return the vector instruction that does the same as the region of *op* (a commutative operation), or ""."""
     body = _combination(op)
     kind = op.types[-1]
     logic = kind in ("i1", "tensor") or kind.endswith("xi1>")
@@ -95,7 +96,7 @@ def _instruction(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile]
 
 
 def _halved(low: KernelLowering, instruction: str, source: Tile, axis: int, word: str) -> Value:
-    """Reduce by vectors: the last half of what is left along the axis onto the first, until one is left."""
+    """Reduce by vectors: combine the second half along the axis with the first, until one element is left."""
     shape, kind = source.shape, source.type
     high, left, wide = count(shape[:axis]), shape[axis], count(shape[axis + 1 :])
     rest, row = (*shape[:axis], *shape[axis + 1 :]), high * wide
@@ -104,14 +105,14 @@ def _halved(low: KernelLowering, instruction: str, source: Tile, axis: int, word
     while left > 1:
         half, more = left // 2, left - left // 2
         low.text.line(f"__{instruction}({out}, {name}, {name} + {more * row}, {half * row});")
-        if name != out and more > half:  # of an odd number the one in the middle waits
+        if name != out and more > half:  # for an odd number, the middle element waits
             low.text.line(f"__bang_move({out} + {half * row}, {name} + {half * row}, {row * BYTES[kind]});")
         name, left = out, more
     return Tile(out, kind, rest, rest) if rest else low.number(f"{out}[0]", kind, word)
 
 
 def _axis_first(low: KernelLowering, source: Tile, high: int, length: int, wide: int) -> Tile:
-    """Return *high* matrices of *length* rows of *wide* as one of *length* rows with the elements of all."""
+    """Return *high* matrices of *length* rows of *wide* elements as one matrix of *length* rows of ``high * wide``."""
     if high == 1:
         return source
     out = low.text.block(source.type, (length, high * wide), "reduce, axis first")
@@ -126,7 +127,7 @@ def _axis_first(low: KernelLowering, source: Tile, high: int, length: int, wide:
 
 
 def _folded(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile], axis: int) -> Lowered:
-    """Reduce one element after another, with the operations of its region on the scalar unit."""
+    """Reduce one element after the other, with the operations of the region on the scalar unit."""
     low.text.remark("no instruction reduces so: one element after another on the scalar unit")
     shape = sources[0].shape
     kinds = [c_type(shape_and_element(k)[1] if is_tensor(k) else k) for k in op.types[-len(op.results) :]]
@@ -135,7 +136,7 @@ def _folded(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile], axi
         low.text.block(kind, rest or (1,), "reduce", word=word)
         for kind, word in zip(kinds, op.results, strict=True)
     ]
-    # The region is plain scalar code, so any combination works: argmax, Welford, products.
+    # The region becomes scalar code, so any combination works: argmax, Welford, products.
     indices = ["0"] * len(shape)
     index = _nested(low, shape, axis, indices)
     with index:
@@ -156,7 +157,7 @@ def _folded(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile], axi
 
 
 EXTREME = {"arith.cmpf", "arith.cmpi", "arith.andi", "arith.ori", "arith.select"}
-"""The operations of Triton's argmin and argmax of floats, of which those that take any of equal ones compare no indices."""
+"""The operations in Triton's argmin and argmax of floats; the variants without tie break compare no indices."""
 
 
 def _is_extreme(op: TtirOperation, kinds: Sequence[str]) -> bool:
@@ -170,7 +171,7 @@ def _is_extreme(op: TtirOperation, kinds: Sequence[str]) -> bool:
 
 
 def _pass_over_nan(low: KernelLowering, so_far: Sequence[str], nexts: Sequence[str]) -> None:
-    """Write what keeps NaN out of a comparison, which it would leave to the order: Triton's interpreter passes over it, too."""
+    """Write code that skips NaN, whose comparison would depend on the order; Triton's interpreter skips it too."""
     low.text.line(f"if ({nexts[0]} != {nexts[0]}) continue;")
     taken = " ".join(f"{name} = {text};" for name, text in zip(so_far, nexts, strict=True))
     low.text.line(f"if ({so_far[0]} != {so_far[0]}) {{ {taken} continue; }}")
@@ -210,7 +211,7 @@ def _variables(
     kinds: Sequence[str],
     first: str = "0",
 ) -> list[str]:
-    """Return a variable for each source with its *first* element along the axis."""
+    """Return a variable for each source, initialised with its *first* element along the axis."""
     indices[axis] = first
     names = []
     for block, kind in zip(sources, kinds, strict=True):
@@ -223,7 +224,7 @@ def _variables(
 def _combine(
     low: KernelLowering, op: TtirOperation, so_far: Sequence[str], nexts: Sequence[str], kinds: Sequence[str]
 ) -> None:
-    """Write the operations of the region on what is there *so_far* and the next elements."""
+    """Write the operations of the region, applied to the accumulated values *so_far* and the next elements."""
     arguments = op.arguments[0]
     values = [ScalarValue(name, kind) for name, kind in zip((*so_far, *nexts), (*kinds, *kinds), strict=True)]
     low.values.update(zip(arguments, values, strict=True))
@@ -239,13 +240,13 @@ def _combine(
 
 
 def scan(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.scan``: by vectors in steps of 1, 2, 4 elements, or one element after another on the scalar unit."""
+    """Lower ``tt.scan``: by vectors in steps of 1, 2, 4, ... elements, or one element after the other on the scalar unit."""
     sources = []
     for value in low.operands(op):
         assert not isinstance(value, ScalarValue)
         sources.append(low.whole(value, value.shape))
     shape, axis = sources[0].shape, op.number("axis")
-    # Backward as Triton has it: the last element first.
+    # A reverse scan begins with the last element, as in Triton.
     backward = "reverse = true" in op.attributes
     instruction = _instruction(low, op, sources)
     if instruction:
@@ -271,12 +272,12 @@ def scan(low: KernelLowering, op: TtirOperation) -> Lowered:
 def _stepped(
     low: KernelLowering, instruction: str, source: Tile, axis: int, word: str, *, backward: bool
 ) -> Tile:
-    """Scan by vectors: what lies 1, 2, 4 and so on before an element is combined with it, so that each step holds twice as many."""
+    """Scan by vectors: combine each element with the one 1, 2, 4, ... before it; every step doubles the span of a partial result."""
     shape, kind = source.shape, source.type
     length, wide, size = shape[axis], count(shape[axis + 1 :]), BYTES[kind]
     n = length * wide
     steps = (length - 1).bit_length()
-    # From one block into the other: an instruction must not read what it has written.
+    # Alternate between two blocks: an instruction must not read its own results.
     blocks = [low.text.block(kind, shape, "scan", word=word).name for _ in range(min(2, steps))]
     now, row = source.name, low.text.name("row")
     with low.text.inside(f"for (int {row} = 0; {row} < {count(shape[:axis])}; ++{row})", loop=True):
@@ -296,7 +297,7 @@ def _keep(low: KernelLowering, outs: Sequence[Tile], indices: Sequence[str], so_
 
 
 def dot(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.dot``: the right matrix as filters in WRAM, and a sum with what is there."""
+    """Lower ``tt.dot``: the right matrix becomes filters in WRAM, and the accumulator is added."""
     left, right, before = low.operands(op)[:3]
     assert not isinstance(left, ScalarValue)
     assert not isinstance(right, ScalarValue)
@@ -322,7 +323,7 @@ def dot(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def _stacked(low: KernelLowering, a: Tile, b: Tile, to: str, word: str) -> Tile:
-    """Return the products of two stacks of matrices, one after another."""
+    """Return the products of two stacks of matrices, one after the other."""
     out = low.text.block(to, (*a.shape[:-1], b.shape[-1]), "dot", word=word)
     step = low.text.name("i")
 
@@ -335,7 +336,7 @@ def _stacked(low: KernelLowering, a: Tile, b: Tile, to: str, word: str) -> Tile:
     with low.text.inside(f"for (int {step} = 0; {step} < {count(a.shape[:-2])}; ++{step})", loop=True):
         target, product = matrix(out), _product(low, matrix(a), matrix(b), to, word)
         size = count(target.shape) * BYTES[to]
-        # The blocks themselves, too: what a pointer leads to lives as long as the loop that has it.
+        # Name the blocks as well: the target of a pointer lives as long as the loop with the pointer.
         low.text.line(
             f"__bang_move({target.name}, {product.name}, {size});  // {out.name}, {a.name}, {b.name}"
         )
@@ -343,14 +344,14 @@ def _stacked(low: KernelLowering, a: Tile, b: Tile, to: str, word: str) -> Tile:
 
 
 ROUNDS_FLOATS = 500
-"""The architecture from which on the tensor unit multiplies floats as tf32 (inferred, see `mlusim.isa.tensor`)."""
+"""The first architecture whose tensor unit multiplies floats as tf32 (inferred, see `mlusim.isa.tensor`)."""
 FILTERS, FILTER = 64, 64
-"""A product takes filters by 64, each of a multiple of 64 bytes: what a block lacks is filled with zeros."""
+"""A product takes multiples of 64 filters, each of a multiple of 64 bytes; blocks are padded with zeros."""
 
 
 def _product(low: KernelLowering, a: Tile, b: Tile, to: str, word: str) -> Tile:
-    """Return the product of two blocks, padded to what the instruction takes."""
-    # Zeros add nothing to a sum, so that padding is right for every type.
+    """Return the product of two blocks, padded to the instruction's sizes."""
+    # Zeros add nothing to a sum, so padding is right for all types.
     (m, k), n, kind, text = a.shape, b.shape[1], b.type, low.text
     size = BYTES[kind]
     filters, length = -(-n // FILTERS) * FILTERS, -(-k * size // FILTER) * FILTER // size
@@ -368,7 +369,7 @@ def _product(low: KernelLowering, a: Tile, b: Tile, to: str, word: str) -> Tile:
     text.line(f"__memcpy({weights.name}, {laid.name}, {filters * length * size}, NRAM2WRAM);", weights.name)
     out = text.block(to, (m, filters), "dot", word=word)
     text.line(f"__bang_matmul({out.name}, {left.name}, {weights.name}, {m}, {length}, {filters});", out.name)
-    # The filters of zeros have made columns of zeros, which nothing asked for.
+    # Filters of zeros give columns of zeros, which are cut off.
     if filters == n:
         return out
     cut = text.block(to, (m, n), "dot", word=word)
@@ -378,7 +379,7 @@ def _product(low: KernelLowering, a: Tile, b: Tile, to: str, word: str) -> Tile:
 
 
 def _padded(low: KernelLowering, block: Tile, shape: Shape) -> Tile:
-    """Return *block* with zeros behind its rows and columns, where *shape* is larger."""
+    """Return *block* padded with zeros to the rows and columns of *shape*."""
     if block.shape == shape:
         return block
     out = low.text.block(block.type, shape, "dot: padded with zeros")
@@ -389,7 +390,7 @@ def _padded(low: KernelLowering, block: Tile, shape: Shape) -> Tile:
 
 
 def each(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.map_elementwise``: its region for one element after another."""
+    """Lower ``tt.map_elementwise``: its region for one element after the other."""
     if op.number("pack") != 1:
         raise low.refuse(
             "map_elementwise of several elements at once has no form in BANG C here; leave pack out"

@@ -1,4 +1,4 @@
-"""Constants, indices and shapes: what costs nothing, since it is another way to see what is there, and what moves elements."""
+"""Lowers constants, indices and shape operations: views that cost nothing, and moves of elements."""
 
 import math
 import re
@@ -26,14 +26,14 @@ from mlusim.triton.values import (
 
 
 def constant(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``arith.constant``: a scalar, or one value everywhere."""
+    """Lower ``arith.constant``: a scalar, or a uniform tensor."""
     kind, text = op.types[-1] if op.types else "i1", op.attributes.strip()
     text = re.sub(r"^\{[^}]*\}\s*", "", text)
     if not ttir.is_tensor(kind):
         return ScalarValue(number(text, kind), c_type(kind))
     shape, element_type = shape_and_element(kind)
     inside = text[text.index("<") + 1 : text.rindex(">")]
-    # Triton makes such constants only from inlined library code; nothing known needs them.
+    # Triton creates such constants only for inlined library code, which no known kernel needs.
     if "[" in inside or '"' in inside:
         raise low.refuse("a tensor of several constants has no form in BANG C here")
     if element_type == "i1":
@@ -45,7 +45,7 @@ _BITS = {"f16": ("<e", "<H"), "f32": ("<f", "<I")}
 
 
 def number(text: str, element_type: str) -> str:
-    """Return a constant of TTIR as C writes it."""
+    """Return a TTIR constant in C."""
     if text in ("true", "false"):
         return "1" if text == "true" else "0"
     if not element_type.startswith(("f", "bf")):
@@ -57,7 +57,7 @@ def number(text: str, element_type: str) -> str:
         to, of = _BITS[element_type]
         value = struct.unpack(to, struct.pack(of, bits))[0]
     else:
-        # MLIR writes what a decimal says exactly; everything else comes as bits.
+        # MLIR writes a number in decimal if that is exact, else as bits.
         value = float(text)
     if math.isnan(value):
         return "NAN"
@@ -72,18 +72,18 @@ def program_id(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def programs(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.get_num_programs``: the tasks along an axis."""
+    """Lower ``tt.get_num_programs``: the number of tasks along an axis."""
     return ScalarValue("taskDim" + op.attributes.split()[0].upper(), "int")
 
 
 def indices(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.make_range``: a formula of the index."""
+    """Lower ``tt.make_range`` to a formula of the index."""
     shape, kind = result_of(op)
     return Ramp(str(op.number("start")), ("1",), shape, kind)
 
 
 def splat(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.splat``: one scalar everywhere, which nothing is stored for."""
+    """Lower ``tt.splat``: a uniform tensor, which needs no storage."""
     (value,) = low.operands(op)
     shape, element_type = shape_and_element(op.types[-1])
     assert isinstance(value, ScalarValue)
@@ -93,7 +93,7 @@ def splat(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def expand(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.expand_dims``: an axis of one element more."""
+    """Lower ``tt.expand_dims``: add an axis of one element."""
     (value,) = low.operands(op)
     assert not isinstance(value, ScalarValue)
     axis = op.number("axis")
@@ -101,14 +101,14 @@ def expand(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def widen(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.broadcast``: still held as it was."""
+    """Lower ``tt.broadcast``: the stored elements stay the same."""
     (value,) = low.operands(op)
     assert not isinstance(value, ScalarValue)
     return broadcast(value, shape_and_element(op.types[-1])[0])
 
 
 def reshape(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.reshape``: rows lie one after another, so it is another way to see a block."""
+    """Lower ``tt.reshape``: rows are contiguous, so it is another view of a block."""
     (value,) = low.operands(op)
     assert not isinstance(value, ScalarValue)
     shape = shape_and_element(op.types[-1])[0]
@@ -128,10 +128,10 @@ def reshape(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def transpose(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.trans``: formulas turn for nothing, two axes by an instruction."""
+    """Lower ``tt.trans``: formulas are transposed at no cost, two axes of a block by an instruction."""
     (value,) = low.operands(op)
     assert not isinstance(value, ScalarValue)
-    # Older versions of Triton leave the order out where there are two axes.
+    # Older versions of Triton omit the order for two axes.
     listed = op.word(r"order = array<i32: ([\d, ]+)>")
     order = [int(word) for word in listed.split(",")] if listed else [*range(len(value.shape))][::-1]
     shape = tuple(value.shape[d] for d in order)
@@ -144,7 +144,7 @@ def transpose(low: KernelLowering, op: TtirOperation) -> Lowered:
         return value.turned(order)
     block = low.whole(value, value.shape)
     out = low.text.block(block.type, shape, "trans", word=op.results[0], logic=block.logic)
-    # Axes of one element may go anywhere without moving a byte.
+    # Axes of one element can be permuted without moving data.
     moved = [d for d in order if value.shape[d] > 1]
     if moved == sorted(moved):
         return evolve(block, shape=shape, held=shape)
@@ -158,7 +158,7 @@ def transpose(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def join(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.join`` and ``tt.cat``: two tensors side by side in a new last axis, or one behind the other."""
+    """Lower ``tt.join`` and ``tt.cat``: two tensors side by side along a new last axis, or concatenated."""
     a, b = low.operands(op)
     shape, kind = result_of(op)
     assert not isinstance(a, ScalarValue)
@@ -170,14 +170,14 @@ def join(low: KernelLowering, op: TtirOperation) -> Lowered:
         low.text.line(f"__bang_move({out.name}, {first.name}, {n * size});")
         low.text.line(f"__bang_move({out.name} + {n}, {second.name}, {n * size});")
         return out
-    # Elements in turn: a move of pieces of one element each, with gaps in what is written.
+    # The elements are interleaved: a move of single-element pieces with gaps in the destination.
     for k, block in enumerate((first, second)):
         low.text.line(f"__bang_move({out.name} + {k}, {block.name}, {size}, {2 * size}, {size}, {n - 1});")
     return out
 
 
 def split(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.split``: the two parts of the last axis."""
+    """Lower ``tt.split``: the two halves of the last axis."""
     (value,) = low.operands(op)
     assert not isinstance(value, ScalarValue)
     block = low.whole(value, value.shape)
@@ -195,14 +195,14 @@ def split(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def unsplat(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.unsplat``: the one element of a tensor."""
+    """Lower ``tt.unsplat``: the only element of a tensor."""
     (value,) = low.operands(op)
     assert not isinstance(value, ScalarValue)
     return scalar_of(low, value, op.results[0])
 
 
 def scalar_of(low: KernelLowering, value: Value, word: str) -> ScalarValue:
-    """Return the one element of a tensor as a scalar."""
+    """Return the only element of a tensor as a scalar."""
     if isinstance(value, ScalarValue):
         return value
     kind = value.type if isinstance(value, Tile | Uniform | Ramp) else "int"
@@ -210,12 +210,12 @@ def scalar_of(low: KernelLowering, value: Value, word: str) -> ScalarValue:
 
 
 def nothing(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower what the compiler may use and a program does not see."""
+    """Lower an operation that is a hint for the compiler to nothing."""
     return None
 
 
 def gather(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.gather``: elements of a block along an axis by a block of indices."""
+    """Lower ``tt.gather``: select elements of a block along an axis by a block of indices."""
     source, index = low.operands(op)
     shape, _ = shape_and_element(op.types[-1])
     assert not isinstance(source, ScalarValue)
@@ -235,7 +235,7 @@ def gather(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def histogram(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.histogram``: how often each number stands in a block; one beyond the bins counts nowhere."""
+    """Lower ``tt.histogram``: count each number in a block; numbers beyond the bins are ignored."""
     value, *masks = low.operands(op)
     assert not isinstance(value, ScalarValue)
     shape, kind = result_of(op)
@@ -251,7 +251,7 @@ def histogram(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def _is_run(index: Value, axis: int) -> bool:
-    """Return whether *index* counts along *axis*, and is the same along the others."""
+    """Return whether *index* counts up along *axis* and is constant along the other axes."""
     if isinstance(index, Uniform):
         return index.shape[axis] == 1
     if not isinstance(index, Ramp) or index.terms:
@@ -260,7 +260,7 @@ def _is_run(index: Value, axis: int) -> bool:
 
 
 def _move_run(low: KernelLowering, out: Tile, block: Tile, axis: int, index: Value) -> None:
-    """Move the elements from a place along *axis* on; those of a constant place that *block* does not have are left as they are."""
+    """Move the elements from an offset along *axis* on; for a constant offset, elements outside *block* are not written."""
     start = element(index, ["0"] * len(out.shape))
     literal = re.fullmatch(r"\(*(-?\d+)\)*", start)
     first = int(literal[1]) if literal else 0
@@ -298,6 +298,6 @@ OPERATIONS: Operations = {
 
 
 def _poison(op: TtirOperation) -> Value:
-    """Return a value that nothing may use."""
+    """Return a placeholder for a value that must not be used."""
     shape, kind = result_of(op)
     return Uniform("0", kind, shape) if shape else ScalarValue("0", kind)

@@ -1,7 +1,8 @@
-"""BANG C text while it is written: its lines, the blocks of NRAM and WRAM that they use, and where each block lies.
+"""BANG C text during its generation: its lines, the blocks of NRAM and WRAM that they use, and the offset of each block.
 
-A block lives from the first line that names it to the last, through the whole of a loop that does not make it.  What is read for
-the last time where another is made may be made in its place.  That is an estimate of this lowering, not of the vendor's compiler.
+A block is alive from the first line that names it to the last, and during the whole of a loop that does not
+create it. A new block may take the place of one whose last use is in the same line. The resulting use of NRAM
+is an estimate of this lowering, not of the vendor's compiler.
 """
 
 import keyword
@@ -22,7 +23,7 @@ NRAM, WRAM = "NRAM", "WRAM"
 
 
 class OutOfRoom(MlusimError):
-    """A kernel needs more memory than a core has; the sentence begins as that of Triton's launcher for the card does."""
+    """A kernel needs more memory than a core has; the message begins like that of the card's Triton launcher."""
 
     def __init__(self, memory: str, required: int, limit: int, detail: str) -> None:
         super().__init__(
@@ -33,7 +34,7 @@ class OutOfRoom(MlusimError):
 
 @define
 class TextLine:
-    """A line of C; what it makes whole, and the blocks in whose place that may be made."""
+    """A line of C; the block that it creates completely, and the blocks whose place that block may take."""
 
     text: str
     place: SourceLine | None
@@ -44,7 +45,7 @@ class TextLine:
 
 @define
 class Room:
-    """The room of a block: ``why`` is the operation that needs it."""
+    """The memory of a block; ``why`` is the operation that needs it."""
 
     bytes: int
     type: str
@@ -54,12 +55,12 @@ class Room:
     first: int = -1
     last: int = -1
     offset: int = 0
-    inside: str = ""  # the block in whose place it lies
+    inside: str = ""  # the block in whose place it is
 
 
 @frozen
 class Held:
-    """A block in NRAM where that is fullest: bytes, why, and the line of the kernel."""
+    """A block that is alive where the use of NRAM peaks: its bytes, its purpose, and the line of the kernel."""
 
     bytes: int
     why: str
@@ -68,7 +69,7 @@ class Held:
 
 @frozen
 class Written:
-    """A kernel in BANG C: its text, the bytes of both memories, what NRAM holds where it is fullest, and remarks by line."""
+    """A kernel in BANG C: its text, the bytes of both memories, the blocks in NRAM at the peak, and remarks by line."""
 
     name: str
     text: str
@@ -79,7 +80,7 @@ class Written:
     notes: tuple[str, ...] = ()
 
     def comments(self, limit: int) -> Iterator[str]:
-        """Yield what stands before the text: the use of NRAM, of which there are *limit* bytes, and the remarks by line."""
+        """Yield the comments before the text: the use of NRAM (of *limit* bytes), and the remarks by line."""
         yield f"// {self.name}: {estimate_of(self.nram, limit)}"
         if self.fullest:
             yield f"// where NRAM is fullest it holds {self.told()}"
@@ -87,8 +88,8 @@ class Written:
             yield f"//{_at(place)} {told}"
 
     def over(self, memory: str, needed: int, limit: int) -> str:
-        """Return what takes *needed* bytes of *memory*, of which there are *limit*, and how much smaller it would have to be."""
-        # A block of Triton has a size that is a power of two.
+        """Return a description of the *needed* bytes of *memory*, which exceed *limit*, and of how much smaller it would have to be."""
+        # The size of a Triton block is a power of two.
         part = 1 << (-(-needed // limit) - 1).bit_length()
         close = (
             f"; within {BAND:.0%} of the limit, so that the vendor's compiler may fit it"
@@ -99,7 +100,7 @@ class Written:
         return f"that is {ESTIMATE}{takes} and would fit at about 1/{part} of the size{close}"
 
     def told(self) -> str:
-        """Return what takes the room where it is fullest, the largest first."""
+        """Return the blocks at the peak in words, the largest first."""
         more = len(self.fullest) - MOST_TOLD
         told = [
             f"{room.why} {counted(room.bytes, 'byte')}{_at(room.place)}" for room in self.fullest[:MOST_TOLD]
@@ -109,11 +110,11 @@ class Written:
 
 MOST_TOLD = 6
 BAND = 0.2
-"""How far NRAM may be off: formulas of a public library and this lowering differ by up to a sixth where they differ [I]."""
+"""Relative uncertainty of the use of NRAM: this lowering differs from the formulas of a public library by up to a sixth [I]."""
 
 
 def estimate_of(nram: int, limit: int) -> str:
-    """Return what *nram* bytes and all times are, and, near the *limit* of bytes, that the vendor's compiler may find otherwise."""
+    """Return the sentence that NRAM bytes and times are estimates; near the *limit*, that the vendor's compiler may not fit them."""
     told = f"{counted(nram, 'byte')} of NRAM and all times are {ESTIMATE}"
     close = f"; within {BAND:.0%} of the limit of {limit:,}, so that it may not fit there"
     return told + (close if nram > limit * (1 - BAND) else "")
@@ -126,7 +127,7 @@ _PROLOGUE = """\
 #define WITHIN(x, a, b) ((x) < (a) ? (a) : (x) > (b) ? (b) : (x))
 """
 GUARD = "  if (__is_mpu()) return;"
-"""A program is a task of an IPU core; the memory core of a cluster runs the body of a Union kernel, too."""
+"""A program is a task of an IPU core; the memory core of a cluster runs the body of a Union kernel too, and returns."""
 TAKEN = frozenset(
     [
         "auto",
@@ -199,16 +200,14 @@ TAKEN = frozenset(
 
 
 class KernelText:
-    """The kernel that is written."""
+    """Collects the text of a kernel."""
 
     def __init__(self, parameters: Iterable[str], results: Iterable[str] = ()) -> None:
-        # Triton names what leads to a variable as the variable, too; the last of these is the value that has the name.
+        # Triton also gives names to values on the way to a variable; the last of these values keeps the name.
         self._last = {_stem(word): word for word in results}
-        self.place: SourceLine | None = None  # of the operation that is lowered
+        self.place: SourceLine | None = None  # of the current operation
         self.remarks: list[tuple[SourceLine | None, str]] = []
-        self.notes: list[
-            tuple[SourceLine | None, str]
-        ] = []  # the remarks that are told without being asked for
+        self.notes: list[tuple[SourceLine | None, str]] = []  # the remarks that are shown by default
         self._lines: list[TextLine] = []
         self._rooms: dict[str, Room] = {}
         self._loops: list[tuple[int, int]] = []
@@ -219,11 +218,11 @@ class KernelText:
     # -- writing ---------------------------------------------------------------------------------------
 
     def line(self, text: str, makes: str = "", over: Sequence[str] = ()) -> None:
-        """Write *text*, which makes the whole of block *makes*, also in the place of one of *over*."""
+        """Write *text*, which creates block *makes* completely, possibly in the place of one of the blocks *over*."""
         self._lines.append(TextLine(text, self.place, self._depth, makes, tuple(over)))
 
     def name(self, word: str) -> str:
-        """Return a C name that begins as *word* and is not in use."""
+        """Return an unused C name that begins with *word*."""
         stem = _stem(word)
         stem = stem if self._last.get(stem, word) == word else f"{stem}_part"
         stem = stem if stem.isidentifier() and not keyword.iskeyword(stem) else f"t_{stem}".rstrip("_")
@@ -234,7 +233,7 @@ class KernelText:
         return name
 
     def variable(self, expression: str, kind: str = "int", word: str = "n") -> str:
-        """Return the name of a variable that holds *expression*; a name or a number is itself."""
+        """Return the name of a variable for *expression*; a name or a number is returned unchanged."""
         if re.fullmatch(r"\w+", expression):
             return expression
         name = self.name(word)
@@ -244,19 +243,19 @@ class KernelText:
     def block(
         self, kind: str, shape: Shape, why: str, *, word: str = "t", memory: str = NRAM, logic: bool = False
     ) -> Tile:
-        """Return a new block for *why*."""
+        """Return a new block; *why* is its purpose."""
         name = self.name(word)
         self._rooms[name] = Room(bytes_of(kind, shape), kind, memory, why, self.place)
         return Tile(name, kind, shape, shape, logic)
 
     def blocks(self, memory: str = "") -> frozenset[str]:
-        """Return the names of the blocks so far, of one *memory* or of both."""
+        """Return the names of all blocks so far, of one *memory* or of both."""
         return frozenset(name for name, room in self._rooms.items() if memory in ("", room.memory))
 
     def doubled(self, name: str) -> tuple[str, int]:
-        """Make two of block *name*; returns the name of both together, and how many elements the second lies behind the first.
+        """Double block *name*; return the name of the doubled block, and the offset of its second copy in elements.
 
-        *name* is not a block from here on: the text declares a pointer of this name itself.
+        Afterwards *name* is no block any more: the text declares a pointer of this name.
         """
         room = self._rooms.pop(name)
         both = self.name(f"{name}_both")
@@ -264,23 +263,23 @@ class KernelText:
         return both, room.bytes // BYTES[room.type]
 
     def placeholder(self) -> TextLine:
-        """Write a line whose text is known later; without one it is left out."""
+        """Write a line whose text is filled in later; if it stays empty, it is omitted."""
         self.line("")
         return self._lines[-1]
 
     def note(self, text: str) -> None:
-        """Say *text* about the line that is lowered to who compiles the kernel."""
+        """Add *text* as a note for the user about the current line."""
         self.notes.append((self.place, text))
         self.remark(text)
 
     def remark(self, text: str) -> None:
-        """Say *text* about the line that is lowered, once."""
+        """Add *text* as a remark about the current line, once."""
         if (self.place, text) not in self.remarks:
             self.remarks.append((self.place, text))
 
     @contextmanager
     def inside(self, head: str, *, loop: bool = False) -> Iterator[None]:
-        """Write what follows between *head* with ``{`` and ``}``."""
+        """Write the following lines in a block after *head*, between ``{`` and ``}``."""
         first = len(self._lines)
         self.line(f"{head} {{")
         self._depth += 1
@@ -290,9 +289,9 @@ class KernelText:
         if loop:
             self._loops.append((first, len(self._lines) - 1))
 
-    # Branches are not loops: what one makes lives on behind it as long as it is named.
+    # Branches are not loops: a block created in one stays alive after it as long as it is named.
     def otherwise(self) -> None:
-        """Go on in the other branch of what `inside` has opened."""
+        """Continue in the else branch of the block opened by `inside`."""
         self._depth -= 1
         self.line("} else {")
         self._depth += 1
@@ -300,9 +299,9 @@ class KernelText:
     # -- the end ---------------------------------------------------------------------------------------
 
     def written(self, name: str, parameters: Sequence[tuple[str, str]], limits: Mapping[str, int]) -> Written:
-        """Return the kernel *name* with *parameters*, each a C type and a name.
+        """Return the finished kernel *name* with *parameters*, each a C type and a name.
 
-        Raises `OutOfRoom` where it needs more than *limits*, bytes by memory.
+        Raises `OutOfRoom` if it needs more than *limits* (bytes by memory).
         """
         self._live()
         self._share()
@@ -321,7 +320,7 @@ class KernelText:
             f"{kind} {word}" if not kind.endswith("*") else f"{kind}{word}" for kind, word in parameters
         )
         head = [f"__mlu_global__ void {name}({formals}) {{", GUARD, *self._declarations()]
-        # What belongs to no line of the body is of the line that names the function.
+        # Remarks that belong to no line of the body are attached to the line of the function.
         around = [line for text in (*arrays, *head) for line in self._at_place(text)]
         body = [*self._numbered(), *self._at_place("}")]
         text = "\n".join([*done.comments(limits[NRAM]), _PROLOGUE, *around, *body, ""])
@@ -344,7 +343,7 @@ class KernelText:
 
     def _live(self) -> None:
         """Find the first and the last line that names each block."""
-        # By the words of the text itself: nothing has to be declared beside it, and nothing can be forgotten.
+        # From the words in the text itself, so that no separate declaration can be forgotten.
         for number, line in enumerate(self._lines):
             for word in re.findall(r"\b[A-Za-z_]\w*\b", line.text):
                 room = self._rooms.get(word)
@@ -352,21 +351,22 @@ class KernelText:
                     room.first = number if room.first < 0 else room.first
                     room.last = number
         for room in self._rooms.values():
-            # What is made before a loop and used in it is needed in every round.
+            # A block created before a loop and used in it is needed in every iteration.
             for begin, end in self._loops:
                 if room.first < begin <= room.last <= end:
                     room.last = end
-                # What a loop makes piece by piece and what is read behind it is not overwritten by the rounds that follow.
+                # A block that a loop fills piece by piece and that is read after it must survive all
+                # iterations.
                 elif begin < room.first <= end < room.last:
                     room.first = begin
 
     def _share(self) -> None:
-        """Put a block into the place of one that is read for the last time where it is made."""
+        """Let a block take the place of one whose last use is in the line that creates the new one."""
         for number, line in enumerate(self._lines):
             room = self._rooms.get(line.makes)
             if room is None or room.first != number or room.inside:
                 continue
-            # Only at its last use: a later reader would find the new values.
+            # Only at its last use: a later reader would get the new values.
             for word in line.over:
                 old = self._rooms.get(word)
                 if old is None or old.last != number or old.first == number:
@@ -383,8 +383,8 @@ class KernelText:
         return self._rooms[name]
 
     def _arrange(self, memory: str) -> int:
-        """Give every block of *memory* an offset, the largest first; returns the bytes in all."""
-        # First fit by size: close to the best for lifetimes that nest, and the same at every run.
+        """Assign an offset to every block of *memory*, the largest first; return the total bytes."""
+        # First fit by size: close to optimal for nested lifetimes, and deterministic.
         peak, laid = 0, list[Room]()
         rooms = [r for r in self._rooms.values() if r.memory == memory and r.first >= 0 and not r.inside]
         for room in sorted(rooms, key=lambda r: (-r.bytes, r.first)):
@@ -412,7 +412,7 @@ class KernelText:
 
 
 def _stem(word: str) -> str:
-    """Return a name of TTIR without the number that sets it apart from others of its name."""
+    """Return a TTIR name without its distinguishing number."""
     return re.sub(r"\W", "_", re.sub(r"(?:_\d+)?(?:#\d+)?$", "", word))
 
 

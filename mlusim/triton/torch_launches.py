@@ -1,4 +1,4 @@
-"""Launches on tensors of PyTorch's device ``mlu``: by the driver's library, in the simulator that has the memory of the tensors."""
+"""Launches on tensors of PyTorch's device ``mlu``, through the driver's library, in the simulator that holds the tensors."""
 
 import ctypes
 import struct
@@ -18,9 +18,9 @@ from mlusim.toolkit import record
 
 PACKAGE = "torch_mlu"
 _FORMATS = {"i1": "i", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "fp16": "e", "fp32": "f", "fp64": "f"}
-"""The form of a number in memory, by Triton's type of the parameter; of unsigned ones that of the signed."""
+"""The struct format of a number, by Triton's type of the parameter; unsigned types have that of the signed ones."""
 _UNION = 4
-"""The number of Union1 among the driver's kinds; Union2 is twice that."""
+"""The driver's number for Union1; Union2 is twice that."""
 
 
 def is_on_device(argument: object) -> bool:
@@ -33,13 +33,13 @@ def _package() -> Any:
 
 
 def board_name() -> str:
-    """Return the name of the board behind PyTorch's device; "" where ``torch_mlu`` is not imported."""
+    """Return the name of the board behind PyTorch's device; "" if ``torch_mlu`` is not imported."""
     package = _package()
     return "" if package is None else str(package.torch.mlu.get_device_name())
 
 
 def device() -> Any:
-    """Return PyTorch's device ``mlu``.  Raises `UsageError` where ``torch_mlu`` is not imported."""
+    """Return PyTorch's device ``mlu``. Raises `UsageError` if ``torch_mlu`` is not imported."""
     package = _package()
     if package is None:
         raise UsageError("import torch_mlu first: PyTorch has no device mlu without it")
@@ -48,7 +48,7 @@ def device() -> Any:
 
 @frozen
 class TextKernel:
-    """A kernel as text in the file *path* and as what runs on arrays."""
+    """A kernel as text in the file *path*, and in the form that runs on arrays."""
 
     path: Path
     name: str
@@ -58,7 +58,7 @@ class TextKernel:
 
 
 class _Modules:
-    """The kernels that the driver's library has, by the file and name of their text."""
+    """The kernels loaded in the driver's library, by file and name of their text."""
 
     def __init__(self) -> None:
         self._handles: dict[tuple[str, str], ctypes.c_void_p] = {}
@@ -66,14 +66,14 @@ class _Modules:
 
     @property
     def library(self) -> ctypes.CDLL:
-        """The driver's library, beside the one that the tensors use."""
+        """The driver's library, the same one that the tensors use."""
         if self._library is None:
             home = _package()._place.home()  # noqa: SLF001 - the toolkit folder of the tensors' library
             self._library = ctypes.CDLL(str(home / "lib64" / "libcndrv.so"))
         return self._library
 
     def handle(self, kernel: TextKernel) -> ctypes.c_void_p:
-        """Return the driver's handle of *kernel*, which is compiled and loaded at first.  Raises `LaunchError`."""
+        """Return the driver's handle of *kernel*, which is compiled and loaded on first use. Raises `LaunchError`."""
         key = str(kernel.path), kernel.name
         if key not in self._handles:
             source = record.RecordSource(key[0], (), (), (kernel.board,))
@@ -87,7 +87,7 @@ class _Modules:
         return self._handles[key]
 
     def checked(self, code: int, kernel: TextKernel) -> None:
-        """Raise `LaunchError` where the driver refuses *kernel*; it has said why on standard error."""
+        """Raise `LaunchError` if the driver refuses *kernel*; its message is on standard error."""
         if code:
             raise LaunchError(f"the driver's library refuses {kernel.name} with code {code}")
 
@@ -99,7 +99,7 @@ _TIMED: list[list[float]] = []
 def launch(
     kernel: TextKernel, kind: Kind, dim: tuple[int, int, int], arguments: Sequence[tuple[str, Any]]
 ) -> None:
-    """Launch *kernel* on the current stream; each of *arguments* has Triton's type of its parameter beside it."""
+    """Launch *kernel* on the current stream; *arguments* are pairs of Triton's parameter type and a value."""
     torch = _package().torch
     _refuse_another_board(kernel.board)
     handle = _MODULES.handle(kernel)
@@ -107,7 +107,7 @@ def launch(
     events = [torch.mlu.Event(enable_timing=True) for _ in range(2 * bool(_TIMED))]
     for before in events[:1]:
         before.record()
-    # In C++, where what the launch throws becomes an exception of Python.
+    # In C++, which converts errors of the launch to Python exceptions.
     _package()._C.invoke(handle.value, dim, _UNION * kind.unions or 1, values)  # noqa: SLF001 - the compiled device
     for after in events[1:]:
         after.record()
@@ -118,13 +118,13 @@ def launch(
 
 @contextmanager
 def timing() -> Iterator[list[float]]:
-    """Collect the predicted milliseconds of the launches on tensors that are made inside."""
+    """Collect the predicted milliseconds of launches on tensors in this context."""
     milliseconds: list[float] = []
     _TIMED.append(milliseconds)
     try:
         yield milliseconds
     finally:
-        _TIMED.pop()  # by place: lists of one content are equal
+        _TIMED.pop()  # by position: equal lists are not distinguishable
 
 
 def _refuse_another_board(board: Board) -> None:
@@ -136,7 +136,7 @@ def _refuse_another_board(board: Board) -> None:
 
 
 def _bytes_of(word: str, argument: object) -> bytes:
-    """Return *argument* as the driver reads it.  Raises `UsageError` for what is not a tensor of the device and no number."""
+    """Return *argument* as bytes for the driver. Raises `UsageError` unless it is a tensor of the device or a number."""
     if word.startswith("*"):
         if not is_on_device(argument):
             place = getattr(argument, "device", None)

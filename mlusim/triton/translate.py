@@ -1,4 +1,4 @@
-"""TTIR to BANG C: the operations of all files together."""
+"""Translates TTIR to BANG C, with the operations of all files in this package."""
 
 from mlusim.arch.board import Board
 from mlusim.errors import Unsupported
@@ -17,9 +17,10 @@ OPERATIONS: Operations = {
 
 
 def translate(text: str, board: Board, num_stages: int = 1) -> Written:
-    """Return the kernel in *text*, TTIR as Triton prints it, in BANG C for *board*; loops have *num_stages* where they do not say otherwise.
+    """Return the kernel in *text* (TTIR as Triton prints it) as BANG C for *board*; *num_stages* is the default of its loops.
 
-    Raises `Unsupported`, with the line of the Python file, for what has no form here, and `OutOfRoom`.
+    Raises `Unsupported`, with the line of the Python file, for operations that cannot be lowered, and
+    `OutOfRoom`.
     """
     function = ttir.read(text)
     for word in (function.name, *(name for name, _ in function.parameters)):
@@ -28,7 +29,7 @@ def translate(text: str, board: Board, num_stages: int = 1) -> Written:
                 f"{word} in {function.name} is a word of C; give the kernel or the parameter another name"
             )
     low = KernelLowering(function, board.arch.bang_arch, OPERATIONS, num_stages)
-    # In one pass: what a block is used for later only its lifetime asks, at the end.
+    # One pass is enough: only the lifetimes of blocks depend on later uses, and they are computed at the end.
     low.body(function.body)
     low.text.place = function.place
     return low.text.written(

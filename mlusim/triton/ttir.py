@@ -1,4 +1,4 @@
-"""The text of TTIR, Triton's first intermediate form, read into a tree of operations."""
+"""Parses the text of TTIR, Triton's first intermediate form, to a tree of operations."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -18,9 +18,9 @@ class SourceLine(NamedTuple):
 
 @define
 class TtirOperation:
-    """One operation: its results and operands by name, its types in their order, and what stands between them.
+    """One operation: its results and operands by name, its types in order, and the text between them (attributes).
 
-    *arguments* are the arguments of the blocks of its *regions*, one list for each region.
+    *arguments* are the block arguments of its *regions*, one list per region.
     """
 
     name: str
@@ -33,7 +33,7 @@ class TtirOperation:
     arguments: list[list[str]] = field(factory=list)
 
     def number(self, name: str) -> int:
-        """Return the attribute *name*, a whole number.  Raises `UsageError` where it is missing."""
+        """Return the integer attribute *name*. Raises `UsageError` if it is missing."""
         match = re.search(rf"\b{name} = (-?\d+)", self.attributes)
         if match is None:
             raise UsageError(
@@ -42,7 +42,7 @@ class TtirOperation:
         return int(match[1])
 
     def word(self, pattern: str) -> str:
-        """Return the group of *pattern* in the attributes, "" where it does not match."""
+        """Return the first group of *pattern* in the attributes, or ""."""
         match = re.search(pattern, self.attributes)
         return match[1] if match else ""
 
@@ -57,7 +57,7 @@ class JitFunction:
     place: SourceLine | None
 
 
-# As text: Triton's own bindings give no attributes and no places.
+# As text, because Triton's Python bindings expose no attributes and no locations.
 _TYPE = re.compile(
     r"tensor<[^<>]*(?:<[^<>]*(?:<[^<>]*>)?[^<>]*>)?[^<>]*>|!tt\.ptr<(?:[^<>]|<[^<>]*>)*>|\b(?:i1|i8|i16|i32|i64|f16|bf16|f32|f64|index)\b"
 )
@@ -67,12 +67,12 @@ _NAME = r"%([\w.$-]+(?:#\d+)?)"
 
 
 def read(text: str) -> JitFunction:
-    """Return the one public function in *text*, as Triton prints a module.  Raises `UsageError` for another text."""
+    """Return the only public function in *text*, a module as Triton prints it. Raises `UsageError` for other text."""
     return _Reader(text).function()
 
 
 class _Reader:
-    """A position in the lines of a module."""
+    """A parser over the lines of a module."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.splitlines()
@@ -83,7 +83,7 @@ class _Reader:
         head = next((n for n, line in enumerate(self._lines) if "tt.func public" in line), None)
         if head is None:
             raise UsageError("this is not a TTIR: it has no public function")
-        # What a descriptor of a tensor becomes has dots in its names, which a name of C has not.
+        # The parameters of an expanded tensor descriptor have dots in their names, which C does not allow.
         dotted = re.findall(r"%([\w$-]+\.[\w.$-]+): ", self._lines[head])
         if dotted:
             names = re.compile(f"%({'|'.join(map(re.escape, dotted))})(?![\\w.$-])")
@@ -132,7 +132,7 @@ class _Reader:
         return TtirOperation(name[1], results, operands, _TYPE.findall(back), front or rest, place)
 
     def _with_regions(self, operation: TtirOperation) -> TtirOperation:
-        """Read the regions of *operation*, whose first line is its attributes."""
+        """Parse the regions of *operation*, whose attributes contain its first line."""
         first: list[str] = []
         if operation.name == "scf.for":
             first, operation.operands = _loop_head(operation.attributes)
@@ -150,7 +150,7 @@ class _Reader:
             if end.startswith(("} else {", "} do {", "}, {")):
                 continue
             operation.place = self._place_of(end) or operation.place
-            # Types stand in front of the regions (scf) or behind them (tt.reduce).
+            # Types stand before the regions (scf) or after them (tt.reduce).
             behind = _PLACE.sub("", end).rpartition(" : ")[2]
             operation.types = _TYPE.findall(behind) or _TYPE.findall(operation.attributes.rpartition("->")[2])
             operation.attributes += f" {end}"
@@ -162,14 +162,15 @@ class _Reader:
 
 
 MOST_COPIES = 200
-"""Blocks that a function with returns in branches may become; each stands once for each way to it."""
+"""Limit of copies of blocks for a function with returns in branches; a block is copied once per path to it."""
 _TARGET = re.compile(r"(\^\w+)(?:\(([^)]*)\))?")
 
 
 def _without_jumps(body: list[TtirOperation]) -> list[TtirOperation]:
-    """Return *body* with branches in the place of jumps, which a return inside of an ``if`` makes.
+    """Return *body* with branches instead of jumps, which a return inside an ``if`` creates.
 
-    They lead forward alone, so that what follows a jump can stand in its branch.  Raises `UsageError` for too many ways.
+    All jumps lead forward, so the code after a jump can be copied into its branch. Raises `UsageError` for
+    too many paths.
     """
     blocks: dict[str, tuple[list[str], list[TtirOperation]]] = {"": ([], [])}
     operations = blocks[""][1]
@@ -212,7 +213,7 @@ def _results(text: str) -> Iterator[str]:
 
 
 def _loop_head(text: str) -> tuple[list[str], list[str]]:
-    """Return the names inside of a loop (its counter first), and its operands: low, high, step, what is carried."""
+    """Return the names inside a loop (its counter first), and its operands: low, high, step, carried values."""
     head = re.match(rf"\s*(?:unsigned )?{_NAME} = {_NAME} to {_NAME} step {_NAME}", text)
     assert head is not None
     carried = re.search(r"iter_args\(([^)]*)\)", text)
@@ -221,10 +222,10 @@ def _loop_head(text: str) -> tuple[list[str], list[str]]:
 
 
 def _places(text: str) -> Callable[[str], SourceLine | None]:
-    """Return what turns ``#loc7`` into a line of the kernel: of a call of Triton's library, the line that calls it."""
+    """Return a function that resolves ``#loc7`` to a line of the kernel; within Triton's library, to the line of the call."""
     table = dict(re.findall(r"^(#loc\d*) = loc\((.*)\)$", text, re.MULTILINE))
 
-    # A call site leads outwards: a line of Triton's own library says nothing to its user.
+    # A call site leads outwards: a line of Triton's own library does not help the user.
     def place(name: str, depth: int = 0) -> SourceLine | None:
         body = table.get(name, "")
         if plain := re.match(r'"([^"]+)":(\d+):', body):
@@ -239,12 +240,12 @@ def _places(text: str) -> Callable[[str], SourceLine | None]:
 
 
 def is_tensor(kind: str) -> bool:
-    """Return whether a type is one of tensors."""
+    """Return whether *kind* is a tensor type."""
     return kind.startswith("tensor<")
 
 
 def shape_and_element(kind: str) -> tuple[tuple[int, ...], str]:
-    """Return the shape of a tensor's type and the type of its elements."""
+    """Return the shape and the element type of a tensor type."""
     inside = kind[len("tensor<") : kind.rindex(">")]
     sizes = re.match(r"(?:\d+x)*", inside)
     assert sizes is not None
@@ -253,7 +254,7 @@ def shape_and_element(kind: str) -> tuple[tuple[int, ...], str]:
 
 
 def pointed(kind: str) -> str:
-    """Return what a type of pointers points to."""
+    """Return the target type of a pointer type."""
     return kind.removeprefix("!tt.ptr<").rstrip(">").partition(",")[0]
 
 

@@ -1,4 +1,4 @@
-"""A Triton kernel as what `mlusim tune` tries: with other constants, options, grids and arguments, each made into BANG C by itself."""
+"""A Triton kernel for `mlusim tune`: each candidate, with other constants, options, grid and arguments, is compiled to BANG C."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -25,12 +25,12 @@ CONSTANT, OPTION, GRID = "constexpr", "option", "grid"
 
 @frozen
 class TritonTask(TuneTask):
-    """The part that all candidates of a Triton kernel share."""
+    """The data shared by all candidates of a Triton kernel."""
 
     triton: TritonKernel = field(kw_only=True)
 
     def call(self, settings: Settings, board: str) -> KernelCall:
-        """Return the call with *settings* on *board*.  Raises as `TritonKernel.call` does."""
+        """Return the call with *settings* on *board*. Raises like `TritonKernel.call`."""
         kernel, arguments = _with(self.triton, self.asked.arguments, settings)
         around = members(self.asked, "seed", "effects", "engine", "draws")
         return kernel.call(arguments, find_board(board), **around)
@@ -60,9 +60,10 @@ class TunedTriton:
     around: Mapping[str, Any] = field(factory=dict)
 
     def parameters_of(self, words: Sequence[str]) -> tuple[TuneParameter, ...]:
-        """Return the parameters that *words* of ``--param`` name.
+        """Return the parameters in *words* of ``--param``.
 
-        A name is a parameter of the kernel, ``num_warps``, ``num_stages`` or ``grid``.  Raises `UsageError` for anything else.
+        A name is a parameter of the kernel, ``num_warps``, ``num_stages`` or ``grid``. Raises `UsageError`
+        for other names.
         """
         parameters = [self._parameter(word) for word in words]
         names = [parameter.name for parameter in parameters]
@@ -81,7 +82,7 @@ class TunedTriton:
             if odd is not None:
                 raise UsageError(f"--param {name} takes whole numbers, and {odd!r} is not one")
             return TuneParameter(name, OPTION, word.values)
-        # A kernel may have a parameter of this name, which is meant then.
+        # A kernel may have a parameter of this name, which takes precedence.
         if name == GRID and name not in formals:
             return TuneParameter(name, GRID, word.values)
         if name not in formals:
@@ -95,7 +96,7 @@ class TunedTriton:
         return TuneParameter(name, CONSTANT if name in self.triton.constexprs() else ARGUMENT, word.values)
 
     def configurations(self) -> list[Settings]:
-        """Return the configurations that ``triton.autotune`` has at the kernel, none where it has none."""
+        """Return the configurations of the kernel's ``triton.autotune`` decorator; empty without one."""
         return [
             tuple(
                 Setting(name, OPTION if name in OPTIONS else CONSTANT, str(value))
@@ -105,9 +106,9 @@ class TunedTriton:
         ]
 
     def task_of(self, wanted: Sequence[Settings], limit: Limit) -> TritonTask:
-        """Return the task of trying *wanted*, each launch under *limit*."""
+        """Return the task for trying *wanted*, with *limit* for each launch."""
         path = Path(self.triton.path)
-        # Triton's own key covers the functions that the kernel calls, in whichever files they are.
+        # Triton's cache key covers the functions that the kernel calls, in any file.
         digests = {
             path.name: hashlib.sha256(path.read_bytes()).hexdigest(),
             "": self.triton.function.cache_key,

@@ -1,7 +1,7 @@
-"""The values of a Triton kernel while it is lowered: numbers, tensors that are only a formula of their indices, and blocks in NRAM.
+"""The values of a Triton kernel during its lowering: numbers, tensors that are formulas of their indices, and blocks in NRAM.
 
-Offsets, pointers and masks stay formulas as long as they can, so that loads and stores become copies.  Texts are C expressions
-without side effects.
+Offsets, pointers and masks stay formulas as long as possible, so that loads and stores become copies. All
+texts are C expressions without side effects.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ class ScalarValue:
 
 @frozen
 class Uniform:
-    """A tensor with one value everywhere; no instruction is issued for it until one needs it in memory."""
+    """A tensor with one value everywhere; no instruction is issued until one needs it in memory."""
 
     c: str
     type: str
@@ -47,10 +47,10 @@ class Uniform:
 
 @frozen
 class Tile:
-    """A tensor in NRAM at the C variable *name*, row after row.
+    """A tensor in NRAM in the C variable *name*, row by row.
 
-    *held* is the shape that it has there: 1 for an axis along which it is the same, as after a broadcast.  A *logic* one holds 1
-    and 0 in its type, and is a mask.
+    *held* is its shape in memory: 1 for an axis along which all elements are equal, as after a broadcast. A
+    *logic* tile is a mask, with the values 1 and 0.
     """
 
     name: str
@@ -61,13 +61,13 @@ class Tile:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether all of its elements are in memory."""
+        """True if all elements are in memory."""
         return self.held == self.shape
 
 
 @frozen
 class Runs:
-    """Whole numbers that follow each other along the one axis that they are *held* along, in runs from *base* on."""
+    """Integers that are consecutive, in runs from *base* on, along the only axis with *held* > 1."""
 
     base: str
     type: str
@@ -76,42 +76,42 @@ class Runs:
 
     @property
     def axis(self) -> int:
-        """The axis along which they differ."""
+        """The axis along which the numbers differ."""
         return next(d for d, size in enumerate(self.held) if size > 1)
 
     def at(self, index: str) -> str:
-        """Return the text of the number at *index*."""
+        """Return the C text of the number at *index*."""
         return plus(self.base, index)
 
 
 @frozen
 class Wrapped(Runs):
-    """``(base + i) % modulus``: each run begins again at 0."""
+    """``(base + i) % modulus``: each run starts again at 0."""
 
     modulus: str
 
     def at(self, index: str) -> str:
-        """Return the text of the number at *index*."""
+        """Return the C text of the number at *index*."""
         return f"({plus(self.base, index)} % {self.modulus})"
 
 
 @frozen
 class Bounded(Runs):
-    """``base + i`` below index *high*, and *other* from there on."""
+    """``base + i`` below index *high*, and *other* from *high* on."""
 
     high: str
     other: str
 
     def at(self, index: str) -> str:
-        """Return the text of the number at *index*."""
+        """Return the C text of the number at *index*."""
         return f"({index} < {self.high} ? {plus(self.base, index)} : {self.other})"
 
 
 @frozen
 class Ramp:
-    """Whole numbers, or with *pointer* addresses: ``base`` plus ``strides[d]`` for each step along axis d, plus *terms*.
+    """Integers, or with *pointer* addresses: ``base`` plus ``strides[d]`` for each step along axis d, plus *terms*.
 
-    A term is a block of whole numbers, or runs of them, and what it is multiplied by.  All counts are elements.
+    A term is a block of integers, or runs of them, with a factor. All counts are in elements.
     """
 
     base: str
@@ -122,7 +122,7 @@ class Ramp:
     terms: tuple[tuple[Tile | Runs, str], ...] = ()
 
     def turned(self, order: Sequence[int]) -> "Ramp":
-        """Return it with its axes in another *order*; what its terms hold lies as before, so that none differs along two axes."""
+        """Return the value with its axes in another *order*; the terms keep their storage, so none may differ along two axes."""
         shape = tuple(self.shape[d] for d in order)
         terms = tuple(
             (evolve(t, shape=shape, held=tuple(t.held[d] for d in order)), f) for t, f in self.terms
@@ -130,13 +130,13 @@ class Ramp:
         return evolve(self, shape=shape, strides=tuple(self.strides[d] for d in order), terms=terms)
 
     def varies_by_data(self, axis: int) -> bool:
-        """Return whether data decides what it is along *axis*."""
+        """Return whether the value along *axis* depends on data."""
         return any(block.held[axis] > 1 for block, _ in self.terms)
 
 
 @frozen
 class Mask:
-    """A mask: lane i is on where ``low[d] <= i[d] < high[d]`` for each axis, *condition* holds, and all *tests* are on."""
+    """A mask: lane i is on if ``low[d] <= i[d] < high[d]`` for each axis, *condition* holds, and all *tests* are on."""
 
     shape: Shape
     low: tuple[str, ...]
@@ -146,16 +146,16 @@ class Mask:
 
     @staticmethod
     def whole(shape: Shape, condition: str = "1") -> "Mask":
-        """Return the mask with all lanes on, if *condition* holds."""
+        """Return the mask with all lanes on, provided that *condition* holds."""
         return Mask(shape, ("0",) * len(shape), tuple(str(size) for size in shape), condition)
 
     def turned(self, order: Sequence[int]) -> "Mask":
-        """Return it with its axes in another *order*; it has no tests."""
+        """Return the mask, which has no tests, with its axes in another *order*."""
         low, high = (tuple(items[d] for d in order) for items in (self.low, self.high))
         return Mask(tuple(self.shape[d] for d in order), low, high, self.condition)
 
     def bounds(self, axis: int) -> bool:
-        """Return whether it has bounds along *axis*."""
+        """Return whether the mask has bounds along *axis*."""
         return (self.low[axis], self.high[axis]) != ("0", str(self.shape[axis]))
 
 
@@ -165,14 +165,14 @@ Value = ScalarValue | Tensor
 
 
 def plus(a: str, b: str) -> str:
-    """Return the text of a sum."""
+    """Return the C text of a sum."""
     if a.isdigit() and b.isdigit():
         return str(int(a) + int(b))
     return b if a == "0" else a if b == "0" else f"({a} + {b})"
 
 
 def times(a: str, b: str) -> str:
-    """Return the text of a product."""
+    """Return the C text of a product."""
     if "0" in (a, b):
         return "0"
     if a.isdigit() and b.isdigit():
@@ -181,7 +181,7 @@ def times(a: str, b: str) -> str:
 
 
 def atom(text: str) -> str:
-    """Return *text* as an operand: in parentheses unless it is a word."""
+    """Return *text* as an operand, in parentheses unless it is a single word."""
     return (
         text
         if text.replace(".", "").replace("_", "").isalnum()
@@ -191,15 +191,15 @@ def atom(text: str) -> str:
 
 
 def minus(a: str) -> str:
-    """Return the text of the negative of *a*."""
+    """Return the C text of the negative of *a*."""
     if a.startswith("(-") and a.endswith(")") and a[2:-1].isidentifier():
         return a[2:-1]
     return "0" if a == "0" else f"(-{a})"
 
 
-# An axis along which a block is the same has no part in the place of an element.
+# An axis along which all elements are equal does not contribute to the index of an element.
 def place_in(held: Sequence[int], indices: Sequence[str]) -> str:
-    """Return the text of the element's number in a block that is *held* so."""
+    """Return the C text of the element's index in a block with shape *held* in memory."""
     at = "0"
     for size, index in zip(held, indices, strict=True):
         if size > 1:
@@ -231,7 +231,7 @@ def element(value: Value | Runs, indices: Sequence[str]) -> str:
 
 
 def held_of(value: Value, rank: int) -> Shape:
-    """Return the extent along which *value* differs, for each axis: 1 where it is the same."""
+    """Return, for each axis, the extent along which *value* differs: 1 if it is constant."""
     if isinstance(value, ScalarValue | Uniform):
         return (1,) * rank
     if isinstance(value, Tile):
@@ -244,12 +244,12 @@ def held_of(value: Value, rank: int) -> Shape:
 
 
 def common_held(values: Sequence[Value], rank: int) -> Shape:
-    """Return the smallest shape that holds the result of an operation on *values*, element by element."""
+    """Return the smallest shape for the result of an elementwise operation on *values*."""
     return tuple(max(sizes) for sizes in zip(*(held_of(v, rank) for v in values), strict=True))
 
 
 def with_axis(value: Tensor, axis: int, shape: Shape) -> Tensor:
-    """Return *value* with another axis of one element, as ``tt.expand_dims``."""
+    """Return *value* with another axis of one element, as in ``tt.expand_dims``."""
 
     def wider(items: tuple[Item, ...], filler: Item) -> tuple[Item, ...]:
         return (*items[:axis], filler, *items[axis:])
@@ -268,7 +268,7 @@ def with_axis(value: Tensor, axis: int, shape: Shape) -> Tensor:
 
 
 def broadcast(value: Tensor, shape: Shape) -> Tensor:
-    """Return *value* with the *shape* of ``tt.broadcast``: the same along axes that had one element."""
+    """Return *value* broadcast to *shape*, as in ``tt.broadcast``: constant along axes that had one element."""
     if isinstance(value, Uniform):
         return evolve(value, shape=shape)
     if isinstance(value, Tile):
@@ -278,10 +278,10 @@ def broadcast(value: Tensor, shape: Shape) -> Tensor:
         strides = tuple("0" if old == 1 and new > 1 else s for s, old, new in grown)
         terms = tuple((evolve(block, shape=shape), factor) for block, factor in value.terms)
         return evolve(value, shape=shape, strides=strides, terms=terms)
-    # Formulas stay formulas: no instruction is issued for a broadcast.
+    # Formulas stay formulas: a broadcast issues no instruction.
     low, high, condition = list(value.low), list(value.high), value.condition
     for axis, (old, new) in enumerate(zip(value.shape, shape, strict=True)):
-        if old != new:  # an axis of one lane, on or off, says so for all of its lanes
+        if old != new:  # an axis of one lane, on or off, applies to all lanes
             if value.bounds(axis):
                 inside = f"({low[axis]} <= 0 && {high[axis]} > 0)"
                 condition = inside if condition == "1" else f"({condition} && {inside})"
@@ -291,7 +291,7 @@ def broadcast(value: Tensor, shape: Shape) -> Tensor:
 
 
 def reshaped(value: Tensor, shape: Shape) -> Tensor | None:
-    """Return *value* as ``tt.reshape`` sees it, where that takes nothing but other words for it; else None."""
+    """Return *value* reshaped as in ``tt.reshape`` if that needs no data movement, else None."""
     if isinstance(value, Uniform):
         return evolve(value, shape=shape)
     if isinstance(value, Tile) and value.is_whole:
@@ -300,7 +300,7 @@ def reshaped(value: Tensor, shape: Shape) -> Tensor | None:
 
 
 def dims_of(shape: Shape, name: Callable[[], str]) -> tuple[list[str], list[tuple[str, int]]]:
-    """Return an index for each axis of *shape*, and the loops over those of more than one element."""
+    """Return an index for each axis of *shape*, and the loops over axes with more than one element."""
     indices, loops = [], []
     for size in shape:
         index = "0" if size == 1 else name()
@@ -311,5 +311,5 @@ def dims_of(shape: Shape, name: Callable[[], str]) -> tuple[list[str], list[tupl
 
 
 def bytes_of(kind: str, shape: Shape) -> int:
-    """Return the bytes of a block, a multiple of 128, which is what a vector instruction takes in a cycle."""
+    """Return the size of a block in bytes, rounded up to 128, the bytes that a vector instruction processes per cycle."""
     return -(-count(shape) * BYTES[kind] // 128) * 128
