@@ -13,8 +13,8 @@ from typing import Any
 
 from mlusim.arch.board import Arch
 from mlusim.engine import copies, offsets
+from mlusim.engine.arguments import either_form
 from mlusim.engine.contract import IssuingMlu
-from mlusim.engine.overload import either_form
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, policies, recipe
 from mlusim.engine.recipes.render import Writer

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 from mlusim.bang import CEIL_ALIGN, PAD_UP
-from mlusim.engine.padding import Padded
+from mlusim.engine.arguments import Padded
 
 SIZES = st.integers(0, 10_000)
 STEPS = st.integers(1, 200)

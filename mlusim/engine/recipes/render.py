@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import as_dtype
+from mlusim.engine.arguments import (
+    LEFT,
+    Padded,
+    count_code,
+    open_signature,
+    other_form,
+    padded_count,
+    present,
+)
 from mlusim.engine.contract import POLL_BYTES
 from mlusim.engine.offsets import names_of
-from mlusim.engine.overload import LEFT, open_signature, other_form, present
-from mlusim.engine.padding import Padded, count_code, padded_count
 from mlusim.engine.recipes import copy_rows as at, steps
 from mlusim.engine.refuse import (
     C_TYPES,

@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 
 from mlusim.arch.dtypes import DType, as_dtype, float32, half, int32, uint32
-from mlusim.engine.padding import Padded
+from mlusim.engine.arguments import Padded
 from mlusim.errors import RuleFault, UsageError
 from mlusim.frontend.mluops.checks import Helper
 from mlusim.isa.declare import NUMBERS
