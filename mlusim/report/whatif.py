@@ -95,25 +95,31 @@ def _representative(cases: Mapping[str, tuple[float, int]]) -> str:
 # -- text ------------------------------------------------------------------------------------------
 
 
+FIGURES = ("us", "band", "speed-up", "IO", "compute", "class")
+"""The heads of `cells` in a terminal and on a page."""
+
+
 def what_if_table(study: WhatIfStudy) -> RenderableType:
     """Return the time, speed-up and efficiencies by board, then the reasons for runs and for failures."""
-    numbers = ("us", "band", "speed-up", "IO", "compute", "class")
     title = f"{study.operator} {study.case or 'own arrays'}"
-    shown = table("board", "arch", *numbers, "how", right=numbers, title=title)
+    shown = table("board", "arch", *FIGURES, "how", right=FIGURES, title=title)
     for row in study.rows:
         style = "bold red" if row.failure else "bold" if row.how == RECORDED else ""
         shown.add_row(row.board, row.arch, *cells(row), Text(row.how, style=style))
     lines = [Text.assemble((", ".join(boards), "bold"), f": {sentence}") for sentence, boards in notes(study)]
-    last = Text(f"speed-up: against {study.base}.  Predicted by the model of each board; no card was used.")
-    ran = launched_by(name for row in study.rows if row.how in (RECORDED, RUN) for name in row.engines)
-    if ran:
-        last.append(f"  {ran}")
+    return Group(shown, *lines, Text("  ".join(remarks(study)), style="dim"))
+
+
+def remarks(study: WhatIfStudy) -> Iterator[str]:
+    """Yield the sentences below the figures: what they are, who ran the launches, and why one is over 100 %."""
+    yield f"speed-up: against {study.base}."
+    yield "Predicted by the model of each board; no card was used."
+    if ran := launched_by(name for row in study.rows if row.how in (RECORDED, RUN) for name in row.engines):
+        yield ran
     if all(row.io_efficiency is None for row in study.rows):
-        last.append("  IO, compute: bytes moved and operations done, of what the board can do.")
+        yield "IO, compute: bytes moved and operations done, of what the board can do."
     if why := beyond(study):
-        last.append(f"  {why}")
-    last.stylize("dim")
-    return Group(shown, *lines, last)
+        yield why
 
 
 def cells(row: WhatIfRow) -> Iterator[str]:

@@ -17,7 +17,7 @@ from mlusim.report.page.frame import head_html
 from mlusim.report.page.pipes import legend_html, pipe_picture
 from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.report.tables import source_lines, verdict
-from mlusim.report.whatif import beyond, notes
+from mlusim.report.whatif import FIGURES, cells, notes, remarks
 from mlusim.time.lines import Line
 
 # -- the source of kernels with the time of each line, which the page shows with each call -------------
@@ -116,7 +116,7 @@ def _tip(line: Line, waits: float) -> str:
 _FILTERS: Mapping[str, Any] = {
     "us": microseconds, "share": share, "size": size, "count": count, "error": error, "percent": percent,
     "times": times, "whole": whole, "verdict": verdict, "explained": explained, "listings": listings,
-    "head": head_html, "pipe_picture": pipe_picture, "pipe_legend": legend_html, "legend": legend, "notes": notes, "beyond": beyond, "moved": lines,
+    "head": head_html, "pipe_picture": pipe_picture, "pipe_legend": legend_html, "legend": legend, "notes": notes, "cells": cells, "remarks": remarks, "moved": lines,
 }  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def rendered(template: str, version: str, **contents: object) -> str:
     environment.filters |= dict(_FILTERS)
     environment.filters["compared"] = lambda found: headline(found, version)
     environment.filters["worth_showing"] = _worth_showing
-    environment.globals["why_figures"] = WHY
+    environment.globals |= {"why_figures": WHY, "what_if_figures": FIGURES}
     page: str = environment.get_template(template).render(**contents)
     return page
 
