@@ -1,4 +1,4 @@
-"""Launches in C that checkers watch: which may be, on how many threads, and their run, which leaves nothing to look for, or is undone for Python to make it again."""
+"""Launches in C that checkers observe: which launches, on how many threads, and a run without findings, or one undone for Python to repeat."""
 
 import contextlib
 import functools
@@ -49,17 +49,17 @@ if TYPE_CHECKING:
     from mlusim.machine.session import Session
 
 
-LARGE = 1 << 20  # bytes that a launch is given, from which on Python takes longer than a compiler
-LONG = 20_000  # instructions and scalar accesses of earlier launches of the kernel, from which on it does
-VECTORS = 1 << 13  # bytes of vectors, which take those who watch as long as one more instruction
-TASK = 20  # instructions that take those who watch as long as a task's beginning and end
-TRIED = 1 << 10  # bytes, from which on a launch of a new kernel is tried in Python: how long is it?
-WORTH_WAITING = 1 << 14  # bytes of memory, from which on they are kept when a task reads some of them
-_long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels of which a launch was long
+LARGE = 1 << 20  # bytes of arguments with which Python takes longer than a compiler
+LONG = 20_000  # instructions and scalar accesses of earlier launches with which it does, too
+VECTORS = 1 << 13  # bytes of vectors that cost observers as much as one more instruction
+TASK = 20  # instructions that cost observers as much as a task's beginning and end
+TRIED = 1 << 10  # bytes with which a new kernel is tried in Python, to measure its length
+WORTH_WAITING = 1 << 14  # bytes of memory that are kept only when a task first reads some of them
+_long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels with a long launch
 _watched: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
-"""By kernel, how long its launches were that Python watched, as `LONG` counts."""
+"""By kernel, the total length of its launches observed in Python, in the units of `LONG`."""
 _short: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
-"""By kernel that was tried and is short, the bytes that it was given: no launch with fewer is tried again."""
+"""By kernel that was tried and is short, the bytes of its arguments: no launch with fewer is tried again."""
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures on which no screen can run it."""
 late_readers: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels that read what they have written off chip
@@ -69,11 +69,12 @@ _failing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary
 
 @define
 class Screening:
-    """A launch that C may run for the checkers: what watches, what its checkers look for, the compiled kernel.
+    """A launch that C may run for checkers: its observers, the problems they look for, the compiled kernel.
 
-    ``told`` hear of no more than its beginning and its end, and are told what C counts where they want that.  Without ``loaded`` Python runs it; where it is to be ``tried`` before it is
-    compiled, also if it is short.  ``beside`` runs its tasks on several threads, as `screen_beside` does with their number.
-    ``cleared`` are the checkers of which C knows all that they find; they hear nothing of a launch that others have to see in Python.
+    The observers ``told`` hear only its beginning and end, and C's counts if they need them.  Without ``loaded``
+    Python runs it; if it is to be ``tried`` before it is compiled, Python also runs it if it is short.  ``beside``
+    runs its tasks on several threads, as `screen_beside` does with their number. ``cleared`` are the checkers whose
+    findings C knows completely; they do not observe a launch that others need in Python.
     """
 
     request: "Request"
@@ -84,16 +85,17 @@ class Screening:
     tried: bool = False
     beside: "Callable[[Session, Screen, Callable[[], None]], bool] | None" = None
     cleared: tuple[Observer, ...] = ()
-    _ended: "tuple[NativeCore, Fault] | None" = None  # by a fault of which all checkers have been told
-    _before: "_Before | None" = None  # the memory, while it runs
+    _ended: "tuple[NativeCore, Fault] | None" = None  # set by a fault that all checkers have heard
+    _before: "_Before | None" = None  # the original memory, while it runs
 
     def run(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
-        """Run it in C; the session where C knows all that the checkers find, otherwise None, and its memory as it was before.
+        """Run it in C; return the session if C knows all findings of the checkers, otherwise restore the memory and return None.
 
-        Where something on a core may be in no order it runs twice, and the second time the checkers are told what that was.
-        *session_of* makes the session of those who observe, the choices of a schedule, the engine, the meter and the screen.
+        If events on a core may be unordered, it runs twice, and the second run gives the checkers the details.
+        *session_of* makes the session from its observers, the choices of a schedule, the engine, the meter and the
+        screen.
         """
-        told, self.told = self.told, ()  # all hear of everything, in Python
+        told, self.told = self.told, ()  # in Python all hear everything
         self._ended = self._before = None
         if self.tried and not self._long(session_of, meter):
             return None
@@ -120,13 +122,13 @@ class Screening:
         return [observer for observer in self.told if observer.counts]
 
     def seeing(self, watching: Sequence[Observer]) -> tuple[Observer, ...]:
-        """Return those of *watching* who see the launch that Python makes again."""
+        """Return the observers of *watching* that observe Python's repetition of the launch."""
         return tuple(observer for observer in watching if observer not in self.cleared)
 
     def _screened(
         self, session_of: "Callable[..., Session]", loaded: "Loaded", meter: "Meter | None"
     ) -> "tuple[Session, tuple[Observer, ...]]":
-        """Return the session of the launch, and the checkers of which C knows all that they find, which have been told."""
+        """Return the session of the launch, and the checkers whose findings C knows completely and that have received them."""
 
         def screened(loaded: "Loaded", *, whole: bool) -> "tuple[Session, Screen]":
             screen = Screen(self.looks, RowWatch, whole=whole)
@@ -146,7 +148,7 @@ class Screening:
             session, screen = screened(loaded.again(), whole=False)
             cleared = self._cleared(session_of, session, screen)
         if not cleared and screen.clashed:
-            self.beside = None  # a thread knows what its own tasks do alone
+            self.beside = None  # a thread knows only its own tasks
             session, screen = screened(loaded.again(), whole=True)
             cleared = self._cleared(session_of, session, screen)
         if self._before is not None:
@@ -158,9 +160,9 @@ class Screening:
     def _cleared(
         self, session_of: "Callable[..., Session]", session: "Session", screen: Screen
     ) -> tuple[Observer, ...]:
-        """Run the tasks, and tell the checkers that find nothing that *screen* does not know; memory is as before where there are others.
+        """Run the tasks, and give their results to the checkers for which *screen* is sufficient; if any other is left, restore the memory.
 
-        If a fault ends the launch, they hear of it while the machine is as it was then.
+        If a fault ends the launch, they hear it while the machine is still in that state.
         """
         if not all(checker.screen_begin(session, screen) for checker in self.checkers):
             return ()
@@ -186,7 +188,7 @@ class Screening:
         try:
             session.run(None if beside is None else functools.partial(beside, session, screen, undo))
             heard = self._told(session, screen, hear)
-        except (Suspicion, MlusimError) as error:  # what a checker may report: Python says which
+        except (Suspicion, MlusimError) as error:  # a possible finding: Python determines which
             if self._ended is None or self._ended[1] is not error:
                 heard = []
         cleared = tuple(heard)
@@ -196,8 +198,8 @@ class Screening:
         return cleared
 
     def _kept_before(self, screen: Screen) -> "_Before":
-        """Return the memory that the launch may change, as it is now, and let *screen* know what the kernel only reads."""
-        # Of stores a screen hears where it looks for races.
+        """Return a copy of the memory that the launch may change, and tell *screen* which memory the kernel only reads."""
+        # A screen detects stores to such memory if it looks for races.
         left_out = self.looks & Screened.RACE and not any(checker.every_read for checker in self.checkers)
         screen.read = threads.only_read(self.request) if left_out else ()
         if self._before is None:
@@ -209,7 +211,7 @@ class Screening:
     def _told(
         self, session: "Session", screen: Screen, hear: "Callable[[Observer | None], bool]"
     ) -> list[Observer]:
-        """Tell the checkers that find nothing that *screen* does not know, once those who *hear* of some tasks again have; return them."""
+        """Give the results to the checkers for which *screen* is sufficient, after the partial repetitions for those that *hear* some tasks again; return them."""
         ordered = {checker: checker.screen_end(screen) for checker in self._of_order}
         if not screen.whole and not self._goes_on(screen, ordered=all(ordered.values())):
             return []
@@ -222,7 +224,7 @@ class Screening:
         return heard
 
     def _in_order(self, screen: Screen) -> bool:
-        """Return whether all is in order so far; otherwise the launch is made again, and every access is kept, if that tells which are not."""
+        """Return whether all accesses are ordered so far; if not, the launch is repeated with every access recorded, if that can find the unordered ones."""
         return self._goes_on(screen, ordered=all(checker.screen_end(screen) for checker in self._of_order))
 
     @property
@@ -235,11 +237,11 @@ class Screening:
         return ordered or not screen.tells
 
     def _long(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> bool:
-        """Return whether the launch is as long as `LONG`, without observers; memory is as before."""
+        """Return whether the launch is as long as `LONG`, without observers; the memory is restored."""
         before = _Before(self.request)
         trial = (meter or Meter(UNLIMITED)).trial(LONG)
         session = session_of((), None, None, trial, None)
-        with contextlib.suppress(MlusimError):  # when all watch, Python says what it is
+        with contextlib.suppress(MlusimError):  # the run in Python with all observers reports it
             session.run()
         before.restore()
         before.end()
@@ -258,12 +260,12 @@ def _hears(
     screen: Screen,
     observer: Observer | None,
 ) -> bool:
-    """Let *observer*, if there is one, hear in Python of the tasks of which C has counted something; return whether that told all of it."""
+    """Let *observer*, if there is one, observe in Python the tasks for which C has counts; return whether that was sufficient."""
     if observer is None:
         return True
     starts = screen.starts_at()
     session = session_of((observer,), None, None, meter, None)
-    # It ends when *observer* has heard enough, or with what Python is going to tell.
+    # It ends when *observer* has heard enough, or with an error that Python's run will report.
     with before.again(screen.written(starts)), contextlib.suppress(HeardEnough, MlusimError):
         if starts:
             observer.launch_begin(session)
@@ -274,10 +276,10 @@ def _hears(
 
 
 class _Before:
-    """The memory that *request* may change, without what is only *read*, as it was before; of bytes that are poison, as the device has made them, nothing is kept.
+    """A copy of the memory that *request* may change, without memory that is only *read*; fresh poison of the device is not copied.
 
-    Nor, with *later*, of what is large and ``only_written``, until a task reads it: if the launch is made again, the same bytes are written
-    again, and the old ones are not read.
+    With *later*, large memory in ``only_written`` is not copied either, until a task reads it: if the launch is
+    repeated, the same bytes are written again, and the old ones are not read.
     """
 
     def __init__(self, request: "Request", read: Collection[Allocation] = (), *, later: bool = False) -> None:
@@ -294,13 +296,13 @@ class _Before:
                 self.keep(allocation)
 
     def keep(self, allocation: Allocation) -> None:
-        """Keep the bytes of *allocation*, to which nothing has been stored yet."""
+        """Copy the bytes of *allocation*, to which nothing has been stored yet."""
         self.only_written.discard(allocation)
         self._kept[allocation] = room = threads.room_for(allocation.nbytes)
         room[:] = allocation.raw
 
     def restore(self) -> None:
-        """Give the memory what it held before."""
+        """Restore the original bytes."""
         for allocation in self._kept:
             self._restore(allocation, 0, allocation.nbytes)
 
@@ -312,7 +314,7 @@ class _Before:
 
     @contextlib.contextmanager
     def again(self, spans: Iterable[tuple[Allocation, int, int]] | None) -> Iterator[None]:
-        """Give the bytes of *spans*, or all without any, what they held before while the block runs, and behind it what they hold now."""
+        """Restore the original bytes of *spans*, or all bytes without any, while the block runs, and the present ones after it."""
         if spans is None:
             spans = [(a, 0, a.nbytes) for a in (*self._kept, *self.only_written)]
         held = [(a, low, a.raw[low:high].copy()) for a, low, high in spans]
@@ -325,7 +327,7 @@ class _Before:
                 allocation.raw[low : low + len(room)] = room
 
     def end(self) -> None:
-        """Let later launches have the room."""
+        """Make the space available to later launches."""
         for room in self._kept.values():
             if room is not None:
                 threads.give_room(room)
@@ -335,10 +337,10 @@ class _Before:
 def screening_of(
     request: "Request", arch: Arch, watching: Sequence[Observer], compiler: tuple[str, ...], *, tries: bool
 ) -> Screening | None:
-    """Return how C runs a launch for those who are *watching*; None where it does not.
+    """Return how C runs a launch for the observers *watching*; None if it does not.
 
-    With *tries* it leaves short launches to Python, and tries new kernels there: how long are they?  It then warns where the code for
-    checkers does not compile; otherwise that raises `BuildError`.
+    With *tries*, short launches stay in Python, and new kernels are first tried there to measure their length.  A
+    warning is then given if the code for checkers does not compile; without *tries* that raises `BuildError`.
     """
     native, sorted_watching = request.kernel.native, sorted_by_interest(watching)
     tried = tries and not is_long(request)
@@ -371,12 +373,12 @@ def screening_of(
 
 
 def is_long(request: "Request") -> bool:
-    """Return whether a launch that is watched in Python is expected to take longer than a compiler."""
+    """Return whether a launch observed in Python is expected to take longer than a compiler."""
     return request.kernel.native in _long or request.bytes_given >= LARGE
 
 
 def note_watched(session: "Session") -> None:
-    """Remember the kernel of launches that were watched in Python and were long, one of them or all together."""
+    """Record the kernel of launches that were observed in Python and were long, one of them or all together."""
     native = getattr(session.request.kernel, "native", None)
     if native is None or session.native is not None or native in _long:
         return
@@ -386,27 +388,25 @@ def note_watched(session: "Session") -> None:
 
 
 def _length(session: "Session") -> int:
-    """Return how long those who watch were busy with a launch, in instructions."""
+    """Return the length of a launch for its observers, in instructions."""
     tally = session.tally
     return tally.length + tally.vector_bytes // VECTORS + TASK * math.prod(session.dim)
 
 
-# Launches in C that checkers watch, whose tasks run on several cores of the host: a screen for each
-# thread, which one takes over.
-#
-# The threads share the flags of tensors. What they have touched off chip is in their screens; where one of
-# them has written, or changed by an atomic, what another has touched, the order of tasks counts, and the
-# launch is made again in order.
+# Launches in C that checkers observe, whose tasks run on several cores of the host: each thread has a screen,
+# which the launch's screen adopts.  The threads share the flags of tensors. Their off-chip accesses are in
+# their screens; if one thread has written, or changed by an atomic, bytes that another has accessed, the
+# order of tasks matters, and the launch is repeated in order.
 
 _left_beside: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures on which its tasks have to run in order."""
 
 
 class ThreadScreen(Screen):
-    """The screen of one thread, for what *whole* looks for; what is shared is always in it."""
+    """The screen of one thread, for the problems of *whole*; shared accesses are always recorded."""
 
     def __init__(self, whole: Screen, ending: threads.Ending) -> None:
-        # With RACE it keeps the accesses that `apart` compares.
+        # With RACE it records the accesses that `apart` compares.
         super().__init__(whole.looks | Screened.RACE, whole.watch)
         self.read = whole.read
         self.flags.update(whole.flags)
@@ -418,7 +418,7 @@ class ThreadScreen(Screen):
         self._ending.watched_by(core.c)
 
     def row(self, core: "NativeCore", row: "Intrinsic", arguments: Sequence[Any], *, native: bool) -> None:
-        """Python is going to execute *row*; raises `Suspicion` for what tasks do in their order."""
+        """Check *row* before Python executes it; raises `Suspicion` for rows that depend on the order of tasks."""
         if row.name in threads.IN_ORDER:
             raise Suspicion
         super().row(core, row, arguments, native=native)
@@ -430,7 +430,7 @@ class ThreadScreen(Screen):
 
 
 def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: int) -> int:
-    """Return on how many of the threads that are *asked* for the tasks of a screened launch may run: one, where it is given little."""
+    """Return how many of the *asked* threads may run the tasks of a screened launch: one if its arguments are small."""
     many = min(asked, threads.groups_of(request, arch))
     if many < 2 or looks & Screened.PARTS or arch.name in _left_beside.get(request.kernel.native, ()):
         return 1
@@ -438,12 +438,12 @@ def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: in
 
 
 def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[[], None]) -> bool:
-    """Run all tasks of *session* on *many* threads, and let its tally and *screen* have what they found.
+    """Run all tasks of *session* on *many* threads, and add their results to its tally and to *screen*.
 
-    False where they have to run in order: then *undo* has made memory and the flags of tensors what they were before.
+    False if they have to run in order: then *undo* has restored memory and the flags of tensors.
     """
     limit = None if session.meter is None else session.meter.limit
-    # At which instruction a limit ends the launch depends on the order of tasks.
+    # The instruction at which a limit ends the launch depends on the order of tasks.
     if not session.alone or (limit is not None and limit.instructions is not None):
         return False
 
@@ -455,7 +455,7 @@ def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[
         return session.beside(loaded, of_thread, (of_thread,)), of_thread
 
     for allocation, flags in screen.flags.items():
-        flags.spell_out(0, allocation.nbytes)  # what is said of a line would be of several threads
+        flags.spell_out(0, allocation.nbytes)  # several threads would share the summary of a line
     groups = threads.groups_of(session.request, session.board.arch)
     parts = threads.Threads(session, many, part, lambda place: range(place, groups, many)).run()
     if parts is None or not apart(
@@ -472,7 +472,7 @@ def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[
 
 
 def _touched(screen: Screen, of_thread: Screen, number: int) -> Rows:
-    """Return the rows of what thread *number* touched, as `apart` takes them, with the numbers of memories that *screen* has."""
+    """Return the rows of thread *number*'s accesses, as `apart` takes them, with the numbers of memories in *screen*."""
     rows = of_thread.accesses()
     rows[:, KEY] = screen.keys_for(of_thread)[rows[:, KEY]]
     rows[:, KIND] = rows[:, KIND] != READS  # 1: changed, by a store or an atomic
@@ -480,25 +480,25 @@ def _touched(screen: Screen, of_thread: Screen, number: int) -> Rows:
     return rows
 
 
-# Rows that Python executes in a run in C that looks for what checkers may report: what they touch goes to
+# Rows that Python executes in a screened run in C: their accesses go to
 # the same record.
 
 Accesses = tuple[Access, ...]
-EXACT = ("gather", "discrete", "copy")  # forms whose accesses are the bytes that they touch
-BLOCKING = {Pipe.IO: "MOVE", Pipe.MOVE: "IO"}  # the pipe that a row on this one does not wait for
+EXACT = ("gather", "discrete", "copy")  # forms whose accesses list exactly the accessed bytes
+BLOCKING = {Pipe.IO: "MOVE", Pipe.MOVE: "IO"}  # the pipe for which a row on this one does not wait
 
 
 @define
 class _Announced:
-    look: tuple[Look, bool] | None = None  # at what it does to numbers, and whether its result is looked at
+    look: tuple[Look, bool] | None = None  # the check of its numbers, and whether its result is checked
     result: Any = None
     landed: bool = False
 
 
 class RowWatch:
-    """Hears of the rows that Python executes on *core*, before they act, and keeps in *screen* what `screen.h` would keep.
+    """Hears the rows that Python executes on *core*, before they act, and records in *screen* the same data as `screen.h`.
 
-    Raises `Suspicion` where a checker may have something to report.
+    Raises `Suspicion` for a possible finding of a checker.
     """
 
     def __init__(self, screen: "Screen", core: "NativeCore") -> None:
@@ -509,7 +509,7 @@ class RowWatch:
     def row(
         self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...], arguments: tuple[Any, ...]
     ) -> _Announced:
-        """A dense row, of which *operands* are (view, first element, one after the last) of each in turn."""
+        """Hear a dense row; *operands* are (view, first element, one after the last) of each in turn."""
         del frame
         generation = self._core.session.board.arch.generation
         reads, writes = accesses_of(row, operands, generation)
@@ -534,7 +534,7 @@ class RowWatch:
     def copy(
         self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
     ) -> _Announced:
-        """Judge a blocking effect by what is in flight, where races are looked for."""
+        """Check a blocking effect against effects in flight, if races are searched."""
         self.heard = True
         if self._screen.looks & Screened.RACE:
             ahead = [BLOCKING[pipe], "STORES"] if pipe in BLOCKING else ["IO", "MOVE"]
@@ -550,7 +550,7 @@ class RowWatch:
     def flight(
         self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
     ) -> _Announced:
-        """An asynchronous effect is issued."""
+        """Hear the issue of an asynchronous effect."""
         self.heard = True
         if row.form in ("gather", "discrete") or not self._core.flies:  # its offsets are read at once
             raise Suspicion
@@ -562,10 +562,10 @@ class RowWatch:
         return _Announced()
 
     def lands(self, effect: _Announced) -> None:
-        """Nothing is learned when it lands."""
+        """Do nothing when an effect lands."""
 
     def retire(self, effect: _Announced) -> None:
-        """Note that it is over."""
+        """Record that it is over."""
         effect.landed = True
         if effect.look is None:
             return
@@ -581,7 +581,7 @@ class RowWatch:
         return words[:SPAN_LISTS], words[SPAN_LISTS:SPAN_WORDS].reshape(SPAN_LISTS, MOST_SPANS, 4)
 
     def _in_order(self, names: Sequence[str], reads: Accesses, writes: Accesses) -> None:
-        """Ask whether what is not over in the lists *names* meets one of the accesses, one of the two a write."""
+        """Check whether a pending effect in the lists *names* overlaps one of the accesses, where one of the two is a write."""
         many, spans = self._spans()
         for name in names:
             number = LISTS.index(name)
@@ -594,7 +594,7 @@ class RowWatch:
                         self._screen.clashes(self._core, access.allocation)
 
     def _keep(self, name: str, reads: Accesses, writes: Accesses) -> None:
-        """Note that the accesses are not over."""
+        """Record that the accesses are pending."""
         many, spans = self._spans()
         number = LISTS.index(name)
         for accesses, stores in ((reads, 0), (writes, 1)):
@@ -604,7 +604,7 @@ class RowWatch:
                 spans[number, many[number]] = self._core.number_of(access.allocation), *access.span, stores
                 many[number] += 1
 
-    # -- values, and what is shared ----------------------------------------------------------------
+    # -- values, and shared memory ----------------------------------------------------------------
 
     def _told(
         self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
@@ -637,7 +637,7 @@ class RowWatch:
             self._share(row, pipe, reads, writes)
 
     def _put(self, access: Access, *, lacks: bool, exact: bool) -> None:
-        """The bytes of *access*, or with *exact* all of them, are made of some that have a value, or *lacks* it."""
+        """Set the flags of *access*, or with *exact* of all its bytes, by whether its sources *lack* a value."""
         flags = self._screen.flags_of(self._core, access.allocation)
         if flags is None:
             if lacks:
@@ -645,7 +645,7 @@ class RowWatch:
             return
         if access.allocation.space is GDRAM and (lacks or not exact):
             self._screen.doubt(self._core, Screened.INIT)
-        if exact or lacks:  # otherwise what had no value may still have none
+        if exact or lacks:  # otherwise uninitialized bytes may remain
             flags.stored[:] = True
             for low in access.starts.tolist():
                 flags.put(low, low + access.size, int(lacks))

@@ -1,4 +1,4 @@
-"""The seat of a core that runs in C: its structure of C, and the buffers that this points to; another core takes it later."""
+"""The seat of a core that runs in C: its structure of C, and the buffers that the structure points to; later cores reuse it."""
 
 import ctypes
 import functools
@@ -39,38 +39,38 @@ if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
 
 
-ALLOCATIONS = 1 << 16  # that a pointer can name
+ALLOCATIONS = 1 << 16  # allocations that a pointer can name
 NO_STORE = 0xFFFFFFFF << 32  # the last store, in the upper half of a word: -1
 NO_READ = 0xFFFFFFFF  # the last read, in the lower half
-WORDS = 8  # of each: bytes, size, address, space and whether writable, what was read; three that a screen has (`layout.Alloc`)
-READ = 4  # the place of the bytes that copies read
-WINDOW_HEAD = len(WINDOW.names or ()) - 2  # words in front of what is noted
-FLAGS, KEY, LAST = 5, 6, 7  # the places of what a screen has
+WORDS = 8  # words of an allocation: bytes, size, address, space and access, bytes read; three of a screen (`layout.Alloc`)
+READ = 4  # the position of the bytes that copies read
+WINDOW_HEAD = len(WINDOW.names or ()) - 2  # words before the recorded events
+FLAGS, KEY, LAST = 5, 6, 7  # the positions of a screen's words
 FIRST_FLIGHTS = 64
-FIRST_WORDS = 64  # of a kernel's arguments, and of its variables at file scope
-KEPT = 128  # seats without a core that a process keeps: those of the largest union; a page that was never touched takes no memory
+FIRST_WORDS = 64  # words for a kernel's arguments, and for its variables at file scope
+KEPT = 128  # idle seats that a process keeps: those of the largest union; unused pages take no memory
 
 CALL, DROP = (
     ctypes.cast(f, ctypes.c_void_p).value
     for f in (ctypes.pythonapi.PyObject_CallNoArgs, ctypes.pythonapi.Py_DecRef)
 )
-# Give Python's lock back, and take it.
+# Release Python's lock, and acquire it.
 SAVE, RESTORE = (
     ctypes.cast(f, ctypes.c_void_p).value
     for f in (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
 )
-OWN_SUMS = getattr(layout.Core, CORE[0].name).offset  # bytes of what a task counts by itself
-REST = getattr(layout.Core, LAUNCH[0].name).offset  # behind what all tasks of the core add to
-SITUATION = getattr(layout.Core, BUILT_INS[0]).offset  # the built-in variables and what follows them
+OWN_SUMS = getattr(layout.Core, CORE[0].name).offset  # bytes of a task's own counters
+REST = getattr(layout.Core, LAUNCH[0].name).offset  # after the counters that all tasks of the core share
+SITUATION = getattr(layout.Core, BUILT_INS[0]).offset  # the built-in variables and the fields after them
 TASK_ID, X, Y, Z, CORE_ID = map(BUILT_INS.index, ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId"))
 MET = layout.Core.met.offset
-LOG = layout.Core.log.offset  # behind what changes while a task runs
+LOG = layout.Core.log.offset  # after the fields that change while a task runs
 ASKED = layout.Core.asked.offset
 NO_SUMS = bytes(OWN_SUMS)
 
 
 def _pages(nbytes: int) -> "np.ndarray[Any, Any]":
-    """*nbytes* bytes of zeros, of which the system provides a page when it is written; a process that forks has its own."""
+    """Return *nbytes* zero bytes in pages that the system provides as they are written; a forked process has its own."""
     return np.frombuffer(mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
 
 
@@ -79,7 +79,7 @@ def _where(array: "np.ndarray[Any, Any]") -> int:
 
 
 class WordBuffer:
-    """Words of 64 bits that C reads, with room for more when more are written."""
+    """Words of 64 bits that C reads, in a buffer that grows as needed."""
 
     def __init__(self) -> None:
         self._grow(FIRST_WORDS)
@@ -90,28 +90,28 @@ class WordBuffer:
         self.at = ctypes.addressof(self._words)
 
     def take(self, other: "WordBuffer") -> None:
-        """Take over the words of *other*."""
+        """Copy the words of *other*."""
         if len(other.bytes) > len(self.bytes):
             self._grow(len(other.bytes) // 8)
         self.bytes[: len(other.bytes)] = other.bytes
 
     def write(self, words: Sequence[int]) -> None:
-        """Put *words* at the beginning; `at` may be another address afterwards."""
+        """Write *words* at the beginning; `at` may be another address afterwards."""
         if 8 * len(words) > len(self.bytes):
             self._grow(2 * len(words))
         struct.pack_into(f"={len(words)}Q", self.bytes, 0, *words)
 
 
 class Seat:
-    """A core's structure of C, ``c``, and its bytes; the views of its counters; buffers that it points to."""
+    """A core's structure of C, ``c``, and its bytes; the views of its counters; the buffers that it points to."""
 
     def __init__(self) -> None:
         self.c = c = layout.Core()
         self.at = ctypes.addressof(c)
-        self.called: Callable[[int, int, int], None] | None = None  # what C calls for
+        self.called: Callable[[int, int, int], None] | None = None  # handler of calls from C
         self.bytes = memoryview(c).cast("B")
         self.built_in = self.bytes[SITUATION:][: 4 * len(BUILT_INS)].cast("i")
-        self.met = self.bytes[MET:][:16].cast("q")  # the number of a meeting, and how many met
+        self.met = self.bytes[MET:][:16].cast("q")  # the number of a meeting, and of its cores
         self.counters = {f.name: memoryview(getattr(c, f.name)).cast("B").cast("q") for f in (*TASK, *CORE)}
         self.log = _pages(8 * CHUNK * COLUMNS).view(np.int64).reshape(CHUNK, COLUMNS)
         self.allocs = _pages(8 * ALLOCATIONS * WORDS).view(np.uint64).reshape(ALLOCATIONS, WORDS)
@@ -121,13 +121,13 @@ class Seat:
         self.flights = (layout.Flight * FIRST_FLIGHTS)()
         self.most_flights = FIRST_FLIGHTS
         self.given, self.places = WordBuffer(), WordBuffer()
-        self.asked = self.bytes[ASKED:][:24].cast("q")  # why C calls, and two numbers that say more
+        self.asked = self.bytes[ASKED:][:24].cast("q")  # the reason of a call from C, and two arguments
         self._up = self._call
         self._describe()
         self._empty = bytes(self.bytes)
 
     def _describe(self) -> None:
-        """Write what is the same for every core that sits here."""
+        """Write the fields that are the same for every core in this seat."""
         c = self.c
         c.log, c.allocs, c.cells = _where(self.log), _where(self.allocs), _where(self.cells)
         c.flights, c.most_flights = self.flights_at, self.most_flights
@@ -142,7 +142,7 @@ class Seat:
         self.called(*self.asked)
 
     def deepen(self) -> None:
-        """Have room for the variables of calls within calls, before a core sits here."""
+        """Provide space for the variables of recursive calls, before a core takes the seat."""
         if len(self.cells) < layout.DEEP_CELL_BYTES:
             self.cells = _pages(layout.DEEP_CELL_BYTES)
             self.__dict__.pop("_cell_flags", None)  # as large as the cells
@@ -151,20 +151,20 @@ class Seat:
             self._empty = bytes(self.bytes)
 
     def take(self, core: "NativeCore", situation: Sequence[int], lines: int, spare: int) -> None:
-        """Let *core* sit here: the structure is as at the beginning, but for what *situation* says and where it counts lines."""
+        """Assign the seat to *core*: the structure is reset, except for *situation* and the place where lines are counted."""
         self.called = core.called
         self.bytes[:] = self._empty
         struct.pack_into(f"={len(situation)}i", self.bytes, SITUATION, *situation)
         struct.pack_into("=2Q", self.bytes, REST, lines, spare)
 
     def place(self, place: TaskPlace) -> None:
-        """Let the built-in variables be those of the task of *place*."""
+        """Set the built-in variables to those of the task at *place*."""
         variables = self.built_in
         variables[TASK_ID], variables[CORE_ID] = place.task, place.core_id
         variables[X], variables[Y], variables[Z] = place.task_x, place.task_y, place.task_z
 
     def copy(self, other: "Seat", moved: Sequence[int], lines: int, spare: int) -> None:
-        """Be as *other* is, before a task begins, but for the buffers and where lines are counted; the bytes of allocations lie so many further on."""
+        """Copy the state of *other* before a task begins, except for the buffers and the place where lines are counted; allocations are shifted by *moved* bytes."""
         many = len(moved)
         self.bytes[:] = self._empty
         self.bytes[REST:LOG] = other.bytes[REST:LOG]
@@ -179,7 +179,7 @@ class Seat:
     def takes(
         self, counted: Sequence[int], rows: "Sequence[Any] | np.ndarray[Any, Any]", reads: Sequence[int]
     ) -> None:
-        """Be as a task has left it that has *counted* so, with its first loads behind that, the *rows* of its log, and what it has read."""
+        """Set the state after a task with the counts *counted*, followed by its first loads, the *rows* of its log, and the bytes *reads*."""
         struct.pack_into(f"={TASK_PLACES}q", self.bytes, 0, *counted[:TASK_PLACES])
         self.c.head_transactions, self.c.head_transfers = counted[TASK_PLACES : TASK_PLACES + 2]
         self.c.nlog = len(rows)
@@ -189,7 +189,7 @@ class Seat:
             self.words[WORDS * number + READ] = read
 
     def hand(self, words: Sequence[int], places: Sequence[int]) -> None:
-        """Write down the *words* of the kernel's arguments, and those of variables at file scope, their *places*."""
+        """Write the *words* of the kernel's arguments, and the words *places* of variables at file scope."""
         self.given.write(words)
         self.places.write(places)
         if self.c.globals != self.places.at:
@@ -197,11 +197,11 @@ class Seat:
 
     @property
     def flights_at(self) -> int:
-        """The address of the effects in flight."""
+        """Return the address of the effects in flight."""
         return ctypes.addressof(self.flights)
 
     def describe(self, number: int, allocation: Allocation) -> None:
-        """Write down where the bytes of allocation *number* are."""
+        """Write the description of allocation *number*, with the address of its bytes."""
         raw = allocation.where() if allocation.nbytes else 0
         counted = allocation.declared.counted
         flags = allocation.space.number | allocation.writable << 32 | counted.number << 48
@@ -210,17 +210,17 @@ class Seat:
         words[at + 2], words[at + 3] = allocation.address, flags
 
     def look_at(self, number: int, flags: int, key: int, only_read: bool, only_written: bool) -> None:
-        """Write down where a screen finds what it knows of allocation *number*: the address of its flags, its key, whether it is *only_read*, or *only_written*."""
+        """Write a screen's data about allocation *number*: the address of its flags, its key, whether it is *only_read*, or *only_written*."""
         at = WORDS * number
         self.words[at + FLAGS], self.words[at + KEY] = flags, key
         self.words[at + LAST] = NO_STORE * only_read | NO_READ * only_written
 
     def describes_nothing(self, number: int) -> None:
-        """Let allocation *number* have no bytes; what else is known of it stays."""
+        """Remove the bytes of allocation *number*; the rest of its description stays."""
         self.words[WORDS * number + 1] = 0
 
     def forget(self, first: int, end: int, cells: int) -> None:
-        """Forget the allocations from *first* to before *end*, the *cells* at the other end, and what was read of the rest."""
+        """Clear the allocations from *first* to before *end*, the *cells* at the other end, and the counts of reads of the rest."""
         if first < end:
             self.allocs[first:end] = 0
         for number in range(1, first):
@@ -229,10 +229,10 @@ class Seat:
             self.allocs[ALLOCATIONS - cells :] = 0
 
     def read(self, number: int) -> int:
-        """Return the bytes that copies in C took from allocation *number*."""
+        """Return the bytes that copies in C read from allocation *number*."""
         return self.words[WORDS * number + READ]
 
-    # Room that a screen asks for.
+    # Space that a screen requests.
 
     @functools.cached_property
     def _spans(self) -> "np.ndarray[Any, Any]":
@@ -255,9 +255,9 @@ class Seat:
         return _pages(8 * ALLOCATIONS).view(np.int64)  # addresses of records, by number of allocation
 
     def spans(self, stores: int, *, windows: bool) -> int:
-        """Return the address of the room for what is not over yet, with nothing in it; *stores* is that of the stores of the launch.
+        """Return the address of the space for pending accesses, cleared; *stores* is the address of the launch's stores.
 
-        With *windows* there is room for `window`, too.
+        With *windows* there is space for `window`, too.
         """
         window = 0
         if windows:
@@ -270,37 +270,37 @@ class Seat:
 
     @property
     def keeps_window(self) -> bool:
-        """Return whether the core keeps what it does between two waits for all."""
+        """Return whether the core records its events between two waits for all pipes."""
         return bool(self._spans.view(np.int64)[SPAN_HEAD - 1])
 
     @property
     def window(self) -> "np.void":
-        """The work of the core since it waited for all, which C may keep (`machine.native.text.screen.WINDOW`)."""
+        """Return the record of the core's events since it waited for all pipes (`machine.native.text.screen.WINDOW`)."""
         window: np.void = self._window[0]
         return window
 
     def parts(self) -> int:
-        """Return the address of the room for the parts of on-chip arrays, with nothing in it."""
+        """Return the address of the space for the parts of on-chip arrays, cleared."""
         self._parts[: 8 * HEAD_WORDS] = 0
         self._parts[-4 * sum(most for _, _, most in PARTS) :] = 0
         return _where(self._parts)
 
     def knows(self, rows: int, first: "np.ndarray[Any, Any]", choices: "np.ndarray[Any, Any]") -> None:
-        """Let C follow which part wrote each byte: *rows* of them, the *first* of its *choices* for each."""
+        """Let C track which part wrote each byte: *rows* rows, with the *first* of the *choices* of each."""
         words = rows, _where(first), _where(choices), _where(self._written)
         self._parts[8 * KNOWN :][: 8 * len(words)].view(np.int64)[:] = words
 
     def record(self, number: int, table: "np.ndarray[Any, Any]") -> None:
-        """Write down where the record of the bytes of allocation *number* is."""
+        """Write the address of the record of the bytes of allocation *number*."""
         self._written[number] = _where(table)
 
     def overwritten(self) -> dict[str, int]:
-        """Return what C reads of bytes that another part wrote, by `PART_WORDS`."""
+        """Return C's read of bytes that another part wrote, by `PART_WORDS`."""
         words = self._parts[8 * KNOWN : 8 * HEAD_WORDS].view(np.int64).tolist()
         return dict(zip(PART_WORDS, words, strict=False))
 
     def span_words(self) -> "np.ndarray[Any, Any]":
-        """Return what is not over yet, as words: a number for each list, and its spans."""
+        """Return the pending accesses as words: a number for each list, and its spans."""
         return self._spans.view(np.int64)
 
     def failed_again(self) -> list[list[int]]:
@@ -310,11 +310,11 @@ class Seat:
 
     @property
     def typed(self) -> "np.ndarray[Any, Any]":
-        """The types that vectors last wrote in NRAM, which C keeps."""
+        """Return the types that vectors last wrote in NRAM, recorded by C."""
         return self._spans[8 * SPAN_TYPES : 8 * SPAN_RECENT].view(TYPED)
 
     def parts_now(self) -> "tuple[bool, list[np.ndarray[Any, Any]]]":
-        """Return whether there was room for all, and copies of the tables that are in the room for parts."""
+        """Return whether there was enough space, and copies of the tables of parts."""
         *many, short = self._parts[: 8 * KNOWN].view(np.int64).tolist()
         tables, at = [], 8 * HEAD_WORDS
         for (_, kind, most), n in zip(PARTS, many, strict=True):
@@ -324,14 +324,14 @@ class Seat:
 
     @staticmethod
     def led_to(words: "np.ndarray[Any, Any]") -> list[tuple[int, int]]:
-        """Return the number of the allocation and the offset that each pointer leads to, of those that are *words*."""
+        """Return the number of the allocation and the offset for each of the pointers *words*."""
         numbers = words + (1 << layout.OFFSET_BITS - 1) >> layout.OFFSET_BITS
         return list(
             zip(numbers.tolist(), (words - (numbers << layout.OFFSET_BITS)).view("i8").tolist(), strict=True)
         )
 
     def over(self, lists: Iterable[str]) -> None:
-        """Forget what is in *lists* (`machine.native.text.screen.LISTS`)."""
+        """Clear *lists* of pending accesses (`machine.native.text.screen.LISTS`)."""
         for name in lists:
             at = 8 * LISTS.index(name)
             self._spans[at : at + 8] = 0
@@ -341,9 +341,9 @@ class Seat:
         return _where(self._cell_flags)
 
     def variable(self, number: int) -> tuple[int, int, int]:
-        """Return the bytes of a variable that C keeps, and of its elements, as `run.NativeForm.nowhere` has them.
+        """Return the bytes of a variable in C and of its elements, as `run.NativeForm.nowhere` expects them.
 
-        The last is the text that names it where it is a constant; -1 elsewhere.
+        The last value is the number of a constant's text; -1 for others.
         """
         described = self.allocs[number].view(np.int64)
         flags = int(described[3])
@@ -355,7 +355,7 @@ class Seat:
         return self.cells[: self.c.cells_top].tobytes(), bytes(self.places.bytes)
 
     def grow(self) -> None:
-        """Double the room for effects in flight."""
+        """Double the space for effects in flight."""
         more = (layout.Flight * (2 * self.most_flights))()
         ctypes.memmove(more, self.flights, ctypes.sizeof(self.flights))
         self.flights, self.most_flights = more, 2 * self.most_flights
@@ -363,11 +363,11 @@ class Seat:
 
 
 _kept: list[Seat] = []
-"""The seats of cores that have ended, for the next ones of any launch of the process."""
+"""The idle seats of ended cores, for later ones of any launch of the process."""
 
 
 def taken() -> Seat:
-    """Return a seat for a core that begins; it describes no allocation but that of the null pointer."""
+    """Return a seat for a new core; the only allocation described is that of the null pointer."""
     try:
         return _kept.pop()
     except IndexError:
@@ -375,14 +375,14 @@ def taken() -> Seat:
 
 
 def give(seat: Seat) -> None:
-    """Keep the seat of a core that has ended for a later one."""
+    """Keep the seat of an ended core for a later one."""
     seat.called = None
     if len(_kept) < KEPT and seat.most_flights == FIRST_FLIGHTS:
         _kept.append(seat)
 
 
 def shared_counters() -> tuple[tuple[int, int], "tuple[memoryview[int], memoryview[int]]"]:
-    """Return the counters that all cores of a launch add to, the lines and spare bytes of each instruction: addresses and views."""
+    """Return the addresses and views of the counters that all cores of a launch share: the lines and spare bytes of each instruction."""
     rows = len(ISA)
     words = layout.words_type(2 * rows)()
     at, counts = ctypes.addressof(words), memoryview(words).cast("B").cast("q")
@@ -390,15 +390,15 @@ def shared_counters() -> tuple[tuple[int, int], "tuple[memoryview[int], memoryvi
 
 
 def _look() -> None:
-    """Do nothing; Python handles signals and alarms on the way."""
+    """Do nothing; Python handles signals and alarms during the call."""
 
 
 class Start(NamedTuple):
-    """How a core begins each of its tasks: how much it has before the kernel runs, and its structure's bytes.
+    """The state of a core at the beginning of each of its tasks: its numbers of views and bindings, and its structure's bytes.
 
     ``declared`` are the first free byte and the number of declarations of each memory, ``places`` the words of the
-    variables at file scope, behind which those of functions are written as they are met.  ``filled`` are the declarations
-    that begin with values, and those.
+    variables at file scope, followed by those of functions as they are declared.  ``filled`` are the declarations
+    that begin with values, and the values.
     """
 
     views: int
@@ -410,7 +410,7 @@ class Start(NamedTuple):
 
     @classmethod
     def of(cls, core: "NativeCore", seat: "Seat") -> "Start":
-        """Return that of *core* on *seat*, which has declared its variables at file scope and nothing else."""
+        """Return the state of *core* on *seat*, after the declaration of its variables at file scope."""
         return cls(
             views=len(core.views),
             bindings=len(core.bindings),
@@ -423,7 +423,7 @@ class Start(NamedTuple):
         )
 
     def again(self, seat: "Seat") -> None:
-        """Let *seat* be as it was, but for what all tasks of its core add to."""
+        """Restore this state in *seat*, except for the counters that all tasks of its core share."""
         seat.bytes[:OWN_SUMS] = NO_SUMS
         seat.bytes[REST:] = self.rest
         seat.places.bytes[:] = self.places

@@ -1,7 +1,7 @@
-"""Every instruction of cores that run in C, as lines, traces and timelines need them: what `time.log.NotedLog` keeps, counted in C.
+"""Every instruction of cores that run in C, for lines, traces and timelines: the data of `time.log.NotedLog`, counted in C.
 
-C keeps the distinct steps of a launch in one table, and for each core the numbers of its steps in turn, so that memory is
-bounded as it is in Python: `time.log` says by what.
+C stores the distinct steps of a launch in one table, and for each core the numbers of its steps in turn, so that
+memory is bounded as in Python: `time.log` explains the bound.
 """
 
 import ctypes
@@ -13,9 +13,9 @@ import numpy as np
 from mlusim.machine.native.text import layout
 from mlusim.time.log import COLUMNS, LEAVE, MOST, MOST_STEPS, At, CoreSteps, Log, LoggedStep, Table
 
-FIRST = 256  # steps that there is room for at first
+FIRST = 256  # steps in the first table
 HEAD = len(layout.STEP)
-SLOTS = 4  # places of the hash for each step
+SLOTS = 4  # hash slots for each step
 LINE, NUMBER, LANES, ISSUED, NBYTES = map(layout.STEP.index, ("site", "number", "lanes", "issued", "nbytes"))
 
 Words = np.ndarray[Any, Any]
@@ -26,7 +26,7 @@ def _where(array: Words) -> int:
 
 
 class StepTable:
-    """The distinct steps of a launch in C, and which each of them is in the *table* of Python; *sites* are the places by C's numbers."""
+    """The distinct steps of a launch in C, with their numbers in Python's *table*; *sites* are the places by C's numbers."""
 
     def __init__(self, table: Table, sites: Sequence[tuple[str, int]], library: ctypes.PyDLL) -> None:
         self.table, self.library = table, library
@@ -44,7 +44,7 @@ class StepTable:
         self.grow()
 
     def grow(self) -> None:
-        """Make room for twice as many steps."""
+        """Double the space for steps."""
         rows = np.zeros((max(FIRST, 2 * len(self._rows)), HEAD + COLUMNS), np.int64)
         rows[: len(self._rows)] = self._rows
         self._rows, self._hash = rows, np.zeros(SLOTS * len(rows), np.uint32)
@@ -54,7 +54,7 @@ class StepTable:
 
     @property
     def numbers(self) -> Words:
-        """The numbers in Python's table of all steps that there are by now."""
+        """Return the numbers in Python's table of all steps so far."""
         count = len(self._numbers)
         if count < self.c.many:
             fresh = []
@@ -70,7 +70,7 @@ class StepTable:
 
 
 class StepLog(Log):
-    """The log of a core that runs in C, and its steps, which C notes; *seat* gives the address of its structure while it runs."""
+    """The log of a core that runs in C, with its steps, which C records; *seat* returns the address of its structure while it runs."""
 
     __slots__ = ("_cuts", "_more", "_owners", "_seat", "_steps", "_turns", "at", "c")
 
@@ -92,7 +92,7 @@ class StepLog(Log):
         self.at = ctypes.addressof(self.c)
 
     def grow(self, *, of_core: bool) -> None:
-        """Make room for more steps: for the counts of this core, or in the table of the launch."""
+        """Provide space for more steps: for the counts of this core, or in the table of the launch."""
         if not of_core:
             self._steps.grow()
             return
@@ -102,18 +102,18 @@ class StepLog(Log):
         self.c.more, self.c.room = _where(more), len(more)
 
     def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> int:
-        """Write a row of what Python has done on the core's behalf; C notes whose it is."""
+        """Write a row for work that Python has done for the core; C records its step."""
         row = (ctypes.c_int64 * (1 + len(load)))(kind, *load)
         self._steps.library.mlusim_noted(self._seat(), ctypes.addressof(row))
         return super().note(kind, argument, load, sums)
 
     def fence(self) -> bool:
-        """Let the core wait for its compute stream while nothing is in flight; the next flight notes it."""
+        """Let the core wait for its compute stream while nothing is in flight; the next flight logs it."""
         self._steps.library.mlusim_fenced(self._seat())
         return True
 
     def steps(self) -> CoreSteps:
-        """Return the steps, when the log is finished."""
+        """Return the steps after the end of the log."""
         numbers, c = self._steps.numbers, self.c
         turns, owners = numbers[self._turns[: c.nturns]], numbers[self._owners[: c.ncuts]]
         times = np.bincount(np.concatenate([turns, owners]), minlength=len(self._steps.table.steps))

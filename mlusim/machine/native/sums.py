@@ -1,7 +1,7 @@
-"""Sums that the tasks of a launch on several threads make off chip: noted by each thread, and made in the order of tasks.
+"""Off-chip sums of the tasks of a launch on several threads: recorded by each thread, and added in the order of tasks.
 
-The thread with the first tasks adds at once; the others write down what they would add, and where (`machine.native.text.sums`).
-A launch is made in waves of tasks, so that what is written down stays small.
+The thread with the first tasks adds at once; the others record the values and addresses (`machine.native.text.sums`).
+A launch runs in waves of tasks, so that the records stay small.
 """
 
 import ctypes
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 else:  # for launches on threads
     (futures,) = lazy("concurrent.futures")
 
-ROOM = 256 << 20  # bytes that a thread may write down in a wave; the system provides them as they are written
-KEPT = 32 << 20  # that stay provided for the next launch, and that a wave is meant to take of each thread
-PAGE = 4096  # bytes, each of which has a bit for each of its 64 lines
+ROOM = 256 << 20  # bytes of a thread's records in a wave; the system provides pages as they are written
+KEPT = 32 << 20  # bytes kept for the next launch, and the intended bytes of a thread in a wave
+PAGE = 4096  # bytes of a page, which has a bit for each of its 64 lines
 LINE = PAGE // 64
-HEAD = 3  # words of what a thread does: its manner, how many logs there are, the bits of each memory; three of each log
+HEAD = 3  # words: the manner, the number of logs, the address of the bits of each memory; then three for each log
 
 _rooms: list[mmap.mmap] = []
 
 
 class Sums:
-    """The sums of one of *many* threads, to the memories that *numbers* has; *manner* is one of `machine.native.text.sums`."""
+    """The sums of one of *many* threads, to the memories in *numbers*; *manner* is one of `machine.native.text.sums`."""
 
     def __init__(self, numbers: Mapping[Allocation, int], many: int, manner: int) -> None:
         self.manner = manner
@@ -39,10 +39,10 @@ class Sums:
         pointers = np.zeros(max(self.lines, default=0) + 1, np.uint64)
         for key, lines in self.lines.items():
             pointers[key] = lines.ctypes.data
-        self._pointers = pointers  # C reads them
+        self._pointers = pointers  # read by C
         self._words = np.zeros(HEAD + 3 * many, np.uint64)
         self._words[:HEAD] = manner, many, pointers.ctypes.data
-        self._logs = self._words[HEAD:].reshape(many, 3)  # where each begins, where it ends now, and has to
+        self._logs = self._words[HEAD:].reshape(many, 3)  # beginning, current end and limit of each
         self._room: mmap.mmap | None = None
         if manner == LATER:
             self._room = _rooms.pop() if _rooms else mmap.mmap(-1, ROOM)
@@ -51,31 +51,31 @@ class Sums:
                 log[:] = first + n * each, first + n * each, first + (n + 1) * each
         self.at = int(self._words.ctypes.data)
         self._group = -1
-        self._groups: list[tuple[int, Any]] = []  # with where the logs were when each began
+        self._groups: list[tuple[int, Any]] = []  # with the ends of the logs at the beginning of each
 
     def begin(self, group: int) -> None:
-        """The tasks of *group* begin."""
+        """Record that the tasks of *group* begin."""
         if group != self._group:
             self._group = group
             self._groups.append((group, self._logs[:, 1].copy()))
 
     def written(self) -> list[tuple[int, Any, Any]]:
-        """Return for each group of the wave where what it wrote begins in each log, and where it ends."""
+        """Return for each group of the wave the beginning and the end of its records in each log."""
         marks = [*self._groups, (-1, self._logs[:, 1])]
         return [(group, start, end) for (group, start), (_, end) in itertools.pairwise(marks)]
 
     @property
     def nbytes(self) -> int:
-        """Return how many bytes are written down."""
+        """Return the number of recorded bytes."""
         return int((self._logs[:, 1] - self._logs[:, 0]).sum())
 
     def begin_again(self) -> None:
-        """Forget what was written down; it has been added."""
+        """Clear the records, which have been added."""
         self._logs[:, 1] = self._logs[:, 0]
         self._group, self._groups = -1, []
 
     def end(self) -> None:
-        """Let a later launch have the room."""
+        """Make the space available to later launches."""
         room, self._room = self._room, None
         if room is not None:
             if self.nbytes > KEPT and hasattr(mmap, "MADV_DONTNEED"):
@@ -84,13 +84,13 @@ class Sums:
 
 
 def add_up(library: ctypes.CDLL, targets: Any, sums: Sequence[Sums], pool: "futures.Executor") -> None:
-    """Add what the threads of a wave have written down, in the order of groups: each thread what concerns its pages of *targets*.
+    """Add the records of the threads of a wave in the order of groups; each worker adds those for its pages of *targets*.
 
-    A row of *targets* is the memory of a number: its address, its bytes, and where its pages are kept.
+    A row of *targets* is the memory of a number: its address, its bytes, and the address of its kept pages.
     """
     written = sorted((part for of_thread in sums for part in of_thread.written()), key=lambda part: part[0])
     if any(of_thread.nbytes for of_thread in sums):
-        # unlike a function of PyDLL it gives Python's lock back
+        # unlike a function of PyDLL it releases Python's lock
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
             ctypes.cast(getattr(library, SUMMED), ctypes.c_void_p).value or 0
         )
@@ -109,7 +109,7 @@ def add_up(library: ctypes.CDLL, targets: Any, sums: Sequence[Sums], pool: "futu
 
 
 def apart_from(touched: "np.ndarray[Any, Any]", sums: Sequence[Sums]) -> bool:
-    """Return whether none of the bytes that were *touched*, rows of low, high, memory, are in a line that was added to."""
+    """Return whether no *touched* bytes, rows of low, high, memory, are in a line to which something was added."""
     for number in {number for of_thread in sums for number in of_thread.lines}:
         pages = np.bitwise_or.reduce([of_thread.lines[number] for of_thread in sums])
         inside = touched[touched[:, 2] == number]

@@ -1,8 +1,8 @@
-"""The cores of unions that run and meet in C alone: what C has of them, and where they are when Python takes over.
+"""The cores of unions that run and meet only in C: C's data about them, and their state when Python takes over.
 
-C has the queue of tasks that the scheduler has (`machine.scheduling.scheduler`), and the meetings that unions have
-(`machine.cluster`).  Each task that has begun is on a strand, which C leaves for that of the next one.  As many unions have cores as are
-resident at once; the cores of one that has ended run a later one.
+C has the scheduler's queue of tasks (`machine.scheduling.scheduler`), and the meetings of unions (`machine.cluster`).
+Each task that has begun is on a strand, which C leaves to run the next one.  There are cores for as many unions as
+are resident at once; the cores of an ended union run a later one.
 """
 
 import ctypes
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 OF_MEMORY = layout.CHAIN_TASK.index("memory_core")
 TASK, STRAND, BEGUN, ENDED, SLOT = map(layout.TEAM_CORE.index, ("task", "strand", "begun", "ended", "slot"))
-# The barriers that C knows, by what must arrive there.
+# The barriers that C implements, by their scopes.
 NAMED = {barrier(name)[1]: name for name in MEETS}
 
 
@@ -44,7 +44,7 @@ def task_rows(session: "Session") -> Rows:
 
 
 def slots_of(union: "Union") -> dict[tuple[str, int | None], "tuple[NativeCore, ...]"]:
-    """Return who meets at the barriers of *union*, by what must arrive and the number of the cluster, as `Union.arrive` has them."""
+    """Return the participants of the barriers of *union*, by scope and the number of the cluster, as in `Union.arrive`."""
     slots: dict[tuple[str, int | None], Any] = {}
     for core, scope in itertools.product(union.cores, NAMED):
         within = core.cluster.number if scope.startswith("cluster") and core.cluster is not None else None
@@ -54,9 +54,9 @@ def slots_of(union: "Union") -> dict[tuple[str, int | None], "tuple[NativeCore, 
 
 
 class Team:
-    """The cores of *sets*, each those of one union, in the order in which they begin, with their *chains*, for the *tasks* of all unions.
+    """The cores of *sets*, one set per union, in the order in which they begin, with their *chains*, for the *tasks* of all unions.
 
-    What the tasks do is written down in *ledger*, a chain without arrays and pieces.
+    The results of the tasks are recorded in *ledger*, a chain without arrays and pieces.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Team:
         self._slots = list(slots_of(self._sets[0][0].union).items())
         self.c = layout.Team()
         self.at = ctypes.addressof(self.c)
-        self._kept: list[Any] = []  # what C reads
+        self._kept: list[Any] = []  # objects that C reads
         self._describe(len(self._sets[0]), len(tasks) // len(self._sets[0]))
         for core in self.cores:
             chains[core].c.tasks, chains[core].c.team = tasks.ctypes.data, self.at
@@ -125,7 +125,7 @@ class Team:
         return words
 
     def begin(self, more: object, taken: object) -> None:
-        """Be at the beginning of a launch: C calls *more* for one more strand, and *taken* for Python to take the rows of the logs."""
+        """Prepare the beginning of a launch: C calls *more* for another strand, and *taken* for Python to copy the rows of the logs."""
         c, sets = self.c, len(self._sets)
         c.words, c.more, c.taken = self.lead.seat.given.at, id(more), id(taken)
         c.admitted = c.ready = min(sets, c.unions)
@@ -136,17 +136,17 @@ class Team:
         self.ledger.c.nrows = 0
 
     def places(self, done: Rows) -> Rows:
-        """Return the places of the tasks that are *done*, in their order; tasks of IPU cores and of memory cores differ in *done* from now on."""
+        """Return the places of the tasks *done*, in their order; rows of IPU cores and of memory cores are different in *done* afterwards."""
         places = self.tasks[self.ledger.who(done)]
         self.ledger.who(done)[:] = places[:, OF_MEMORY]
         return places
 
-    # -- where it is when Python takes over ------------------------------------------------------
+    # -- the state when Python takes over ------------------------------------------------------
 
     def take_up(self, session: "Session", strands: "Sequence[Carrier]") -> TakenUp:
-        """Let unions, clusters and cores be as C has left them; the tasks that have begun are on *strands*.
+        """Give unions, clusters and cores the state that C has left; the tasks that have begun are on *strands*.
 
-        A core that has not begun its task is another one.
+        A core that has not begun its task is replaced by a new one.
         """
         c, idle = self.c, self._sets_left[: self.c.idle_sets].tolist()
         places, cores = session.union_places(), list(self.cores)
@@ -166,7 +166,7 @@ class Team:
     def _take_up_union(
         self, session: "Session", nth: int, description: "tuple[Union, list[Any]]"
     ) -> "list[Any]":
-        """Return the cores of the union that set *nth* has, whose *description* is the union without them, and their places."""
+        """Return the cores of the union in set *nth*; *description* is the union without cores, and their places."""
         cores, members = self._sets[nth], self.c.members
         rows = self._table[nth * members : (nth + 1) * members].tolist()
         union, places = description

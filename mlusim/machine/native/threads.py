@@ -1,4 +1,4 @@
-"""The threads of a launch in C: the one that launches and others, an end that all hear of, and room for the bytes from before."""
+"""The threads of a launch in C: the launching one and others, a common end, and space for copies of original bytes."""
 
 import contextlib
 import ctypes
@@ -24,38 +24,39 @@ if TYPE_CHECKING:
 else:  # for launches on threads
     (futures,) = lazy("concurrent.futures")
 
-Noted = TypeVar("Noted")  # what notes the tasks of one thread
-# Bytes that a launch is given, from which on it has more than one thread.  One of less is over in a few milliseconds, of which a
-# second thread takes three to begin the cores of a union.
+Noted = TypeVar("Noted")  # the record of one thread's tasks
+# Launches with arguments of at least this many bytes have more than one thread.  A smaller one is over in a
+# few milliseconds, of which a second thread needs three to begin the cores of a union.
 WORTH_THREADS = 8 << 20
-# Bytes of copies of pages that a process keeps for its next launches: the system takes long to provide them.
+# The most bytes for copies of pages that a process keeps for its next launches, since the system is slow to
+# provide them.
 KEPT_BYTES = 64 << 20
 MOST_THREADS = 64
-MOMENT = 0.05  # seconds after which the launch's own thread looks after its alarm
-# Rows by which the order of tasks is seen: output, locks, the dumps that end a launch.
+MOMENT = 0.05  # seconds after which the launch's own thread checks its alarm
+# Rows that make the order of tasks visible: output, locks, the dumps that end a launch.
 IN_ORDER = frozenset({"bang_lock", "bang_unlock", "bang_printf", "breakdump_scalar", "breakdump_vector"})
 
 
 @functools.cache
 def pool() -> "futures.ThreadPoolExecutor":
-    """Return the threads of the process, which begin as they are needed, and stay."""
+    """Return the threads of the process, which start when needed, and stay."""
     return futures.ThreadPoolExecutor(MOST_THREADS, "mlusim-tasks")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.cache_clear)  # a child has none of them
+    os.register_at_fork(after_in_child=pool.cache_clear)  # a forked child has no threads
 
-_rooms: list[Bytes] = []  # for copies of pages
+_rooms: list[Bytes] = []  # space for copies of pages
 
 
 def give_room(room: Bytes) -> None:
-    """Let a later launch have *room*."""
+    """Make *room* available to later launches."""
     if sum(r.size for r in _rooms) + room.size <= KEPT_BYTES:
         _rooms.append(room)
 
 
 def room_for(nbytes: int) -> Bytes:
-    """Return room for *nbytes* bytes of copies: what an earlier launch has had, where there is such."""
+    """Return space for *nbytes* bytes of copies: an earlier launch's if there is one of that size."""
     for place, room in enumerate(_rooms):
         if room.size == nbytes:
             return _rooms.pop(place)
@@ -63,31 +64,31 @@ def room_for(nbytes: int) -> Bytes:
 
 
 class Ending:
-    """The end of the threads of a launch, which is ``stopped`` where one of them has to; C looks after it now and then."""
+    """The common end of the threads of a launch: ``stopped`` is set if one has to end; C checks it at intervals."""
 
     def __init__(self) -> None:
         self.stopped = False
         self._look = self._look_up
 
     def watched_by(self, c: ctypes.Structure) -> None:
-        """Let the core with structure *c* end where the others have ended."""
+        """End the core with structure *c* when the other threads have ended."""
         c.look = id(self._look)
 
     def _look_up(self) -> None:
-        """End the thread where the others have ended; Python handles signals on the way."""
+        """End the thread if the others have ended; Python handles signals during the call."""
         if self.stopped:
             raise Suspicion
 
 
 def is_fresh(allocation: Allocation) -> bool:
-    """Return whether the bytes are poison, as the device has made them, and need not be kept."""
+    """Return whether the bytes are fresh poison of the device, and need no copy."""
     heap = allocation.heap
     touched = allocation.filled or allocation.given or allocation.launches
     return not touched and heap is not None and allocation.address not in heap.kept
 
 
 def only_read(request: "Request") -> set[Allocation]:
-    """Return the memories that the kernel of *request* takes by pointers to const, and by no other argument."""
+    """Return the memories that are const arguments of *request*'s kernel, and of no other kind of argument."""
     pairs = list(zip(request.arguments, request.kernel.native.constants, strict=False))
     read = {allocation_of(argument) for argument, constant in pairs if constant}
     others = (a for argument, constant in pairs if not constant for a in _allocations_in(argument))
@@ -95,7 +96,7 @@ def only_read(request: "Request") -> set[Allocation]:
 
 
 def _allocations_in(argument: object) -> Iterator[Allocation]:
-    """Yield the allocations that *argument*, or the members of a structure, lead to."""
+    """Yield the allocations of *argument*, or of the members of a structure."""
     for part in argument if isinstance(argument, tuple | list) else (argument,):
         if isinstance(part, tuple | list):
             yield from _allocations_in(part)
@@ -104,15 +105,15 @@ def _allocations_in(argument: object) -> Iterator[Allocation]:
 
 
 def groups_of(request: "Request", arch: Arch) -> int:
-    """Return how many groups of tasks there are: Block tasks, or unions."""
+    """Return the number of groups of tasks: Block tasks, or unions."""
     x, y, z = request.dim
     return x * y * z // max(1, request.kind.unions * arch.cores_per_cluster)
 
 
 class Threads(Generic[Noted]):
-    """The *many* threads of a launch, of which the first is the one that launches: an interrupt, and the alarm of a limit, come to it.
+    """The *many* threads of a launch; the first is the launching one, which receives interrupts and the alarm of a limit.
 
-    *part* makes the session of one of them, by its place, and what notes its tasks, which are those of *groups*.
+    *part* makes the session of a thread, by its number, and the record of its tasks, which are those of *groups*.
     """
 
     def __init__(
@@ -125,10 +126,10 @@ class Threads(Generic[Noted]):
         self._session, self._many, self._part, self._groups = session, many, part, groups
         self._ending = Ending()
         self._done: dict[int, tuple[Tally, Noted]] = {}
-        self._first: Session | None = None  # the session of the thread that launches
+        self._first: Session | None = None  # the session of the launching thread
 
     def run(self) -> "list[tuple[Tally, Noted]] | None":
-        """Run the tasks; the sums and the notes of each thread in their order, None where something has ended one of them."""
+        """Run the tasks; return the sums and the record of each thread in order, or None if a problem has ended one of them."""
         others = [pool().submit(self._work, n) for n in range(1, self._many)]
         try:
             self._work(0)
@@ -136,7 +137,7 @@ class Threads(Generic[Noted]):
                 pass
         except BaseException as error:
             self._ending.stopped = True
-            # The alarm comes again before a thread has ended that the system gives no time.
+            # The alarm may ring again before a starved thread has ended.
             while futures.wait(others, 0).not_done:
                 with contextlib.suppress(Overdue):
                     futures.wait(others)
@@ -152,7 +153,7 @@ class Threads(Generic[Noted]):
         return None
 
     def _work(self, place: int) -> None:
-        """Run the tasks or unions of the thread at *place*, in a session of its own."""
+        """Run the tasks or unions of thread *place*, in a session of its own."""
         meter = self._session.meter
         try:
             part, notes = self._part(self._ending, place)
@@ -162,6 +163,6 @@ class Threads(Generic[Noted]):
             self._done[place] = part.tally, notes
         except Exception as error:
             self._ending.stopped = True
-            expected = isinstance(error, Suspicion | MlusimError)  # the launch is made again in order
+            expected = isinstance(error, Suspicion | MlusimError)  # the launch is repeated in order
             if not expected or (place == 0 and meter is not None and meter.over):
                 raise
