@@ -1,1 +1,1 @@
-"""The text of programs in C: rows rendered from recipes, what checkers look for, the structures that C and Python share."""
+"""The text of programs in C: rows rendered from recipes, the code for checkers, the structures that C and Python share."""

@@ -1,4 +1,4 @@
-"""The forms of copies as C: a function of the run-time for each, from the steps that Python's method has, and what they cost.
+"""The forms of copies as C: a function of the run-time for each, generated from the steps of Python's method, and their costs.
 
 If a check fails, the whole call is left to Python, as in the doors of other rows (`machine.native.text.door`).
 """
@@ -62,7 +62,7 @@ def _function(form: CopyForm) -> Lines:
 
 @functools.cache
 def costs() -> str:
-    """Return the functions that copies are charged by, from the table of their costs."""
+    """Return the functions that charge copies, from the table of their costs."""
     return "".join(f"{line}\n" for line in (*_amounts(), *_charging(), *_loading()))
 
 
@@ -87,7 +87,7 @@ def _charging() -> Lines:
 
 
 def _loading() -> Lines:
-    """Render what makes the load ``l`` of rows of segments."""
+    """Render the function that computes the load ``l`` of rows of segments."""
     yield (
         "ALWAYS void rows_load_(int far, int reads, int writes, int shared, int64_t to, int64_t to_stride, int64_t frm, "
         "int64_t from_stride, int64_t size, int64_t rows, int64_t *l) {"
@@ -103,19 +103,19 @@ def _loading() -> Lines:
 
 
 def charged(charges: Sequence[Charge], counter: Callable[[str], str]) -> Lines:
-    """Yield statements of C that add *charges*; *counter* writes what one is added to."""
+    """Yield statements of C that add *charges*; *counter* renders the counter of each."""
     for charge in charges:
         where = " && ".join(f"({test})" for test in charge.where)
         yield f"    {f'if ({where}) ' if where else ''}{counter(charge.to)} += {charge.amount};"
 
 
 def _span(side: str, *, rows: bool) -> str:
-    """Render the bytes from the first of *side* to its last."""
+    """Render the number of bytes from the first of *side* to its last."""
     return f"(more ? more * {'ts' if side == 'dst' else 'fs'} : 0) + size" if rows else "size"
 
 
 def _broken(condition: at.CopyCondition, rows: bool) -> Iterator[str]:
-    """Render the negation of what must hold; that numbers are integers and pointers the core's is known here."""
+    """Render the negation of a required condition; that numbers are integers and pointers are the core's is already known."""
     match condition:
         case at.HasBytes():
             yield "size <= 0"
@@ -135,7 +135,7 @@ def _broken(condition: at.CopyCondition, rows: bool) -> Iterator[str]:
 
 
 def _looked(form: CopyForm) -> Lines:
-    """Render what checkers and cores beside this one are told."""
+    """Render the lines for checkers and for cores that run at the same time."""
     moved = "1, 0, 0" if form.shaped is False else "rows, ts, fs"
     told = "copy_flies_" if form.shaped is None else "copies_"
     shaped = {False: "0", True: "1", None: "shaped"}[form.shaped]

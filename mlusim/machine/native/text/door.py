@@ -1,7 +1,8 @@
-"""A recipe as C: the function of one row for the operand types of a call, with its checks, its charges, its body.
+"""A recipe as C: the function of one row for the operand types of a call, with its checks, its charges and its body.
 
-What is checked and charged is what the recipe says (`engine.recipes.recipe`), as for Python's door.  A check that fails leaves the whole call to Python's door, which says what is wrong, or does what C does not know; so
-nothing is refused here, and what C lets pass is what Python's door lets pass.
+The checks and charges are those of the recipe (`engine.recipes.recipe`), as in Python's door.  A failed check leaves
+the whole call to Python's door, which reports the error, or handles a case that C does not support; so nothing is
+rejected here, and C accepts exactly what Python's door accepts.
 """
 
 import functools
@@ -36,14 +37,14 @@ from mlusim.machine.native.text.templates import SUFFIX, RowCall, body
 from mlusim.time.log import FOR_ALL, FOR_IO, FOR_MOVE
 from mlusim.time.work import IN_SRAM, READS, TENSOR_SETUP, WRITES, macs
 
-MOST = 1 << 24  # counts from here on are left to Python, and
-MOST_PRODUCT = "1e15"  # products of more than two of them, so that no formula overflows
+MOST = 1 << 24  # larger counts are left to Python, and so are
+MOST_PRODUCT = "1e15"  # larger products of three or more counts, so that no formula overflows
 IDS: Mapping[DType, int] = {d: n for n, d in enumerate(MEMORY_TYPES)}
 _RESERVED = {"new": "new_", "register": "register_", "m": "m_"}  # words of C, and the core
 
 
 class Unknown(Exception):
-    """The call cannot be rendered to C."""
+    """Raised if the call cannot be rendered to C."""
 
 
 @frozen
@@ -56,7 +57,7 @@ class NativeArgument:
 
 @frozen
 class Use:
-    """How a row is called: its name and what is given for its parameters, in order."""
+    """A call of a row: its name and its arguments, in the order of the parameters."""
 
     row: str
     arguments: tuple[NativeArgument, ...]
@@ -70,7 +71,7 @@ class Use:
 
 
 def result_type(row: Intrinsic) -> str:
-    """Render the C type of what a row returns: what it computes in for elements, int64_t for numbers and bool."""
+    """Render the C type of a row's result: the computing type for elements, int64_t for numbers and bool."""
     if row.returns == "None":
         return "void"
     if row.returns in ("int", "bool", "Unsigned"):
@@ -80,9 +81,10 @@ def result_type(row: Intrinsic) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def door(use: Use, arch: Arch, mode: Mode = Mode.ALONE) -> str | None:
-    """Render the C function of *use* on *arch*, named as it is; None where the row has no C for these types.
+    """Render the C function of *use* on *arch*, with the name of *use*; None if the row has no C for these types.
 
-    In the *mode* `SCREENED` it looks at what checkers want to know, in `BESIDE` it notes what is off chip (`machine.native.text.screen`).
+    In the *mode* `SCREENED` it performs the checkers' tests, in `BESIDE` it records off-chip accesses
+    (`machine.native.text.screen`).
     """
     try:
         lines = list(_Door(use, arch, mode).lines())
@@ -119,7 +121,7 @@ class _Door:
         self.types = self._types()
         self._check_given()
 
-    # -- what is known of the call --------------------------------------------------------------
+    # -- facts about the call --------------------------------------------------------------
 
     def _check_supported(self) -> None:
         row = self.row
@@ -127,14 +129,14 @@ class _Door:
         if (
             row.form not in ("dense", "load", "store", "strided")
             or row.control
-            or self.arch.generation == 2  # `_condition` has no C for what MLU2xx asks of addresses
+            or self.arch.generation == 2  # `_condition` has no C for MLU2xx's requirements on addresses
             or steps.Refuse() in self.steps
             or strides & set(self.given)
         ):
             raise Unknown(row.name)
 
     def _types(self) -> dict[str, DType]:
-        """Return the element type of each operand, and of what stands for one; those of untyped ones follow from the row."""
+        """Return the element type of each operand, and of arguments in place of operands; those of untyped ones follow from the row."""
         types: dict[str, DType] = {}
         retyped = {step.name: step.dtype for step in self.steps if isinstance(step, steps.Retype)}
         for o in self.row.operands.values():
@@ -153,7 +155,7 @@ class _Door:
                 types[name] = lead  # type: ignore[assignment]
             elif types[name] is not lead:
                 raise Unknown(name)
-        for p in self.row.given:  # numbers of rows without operands, as conversions of registers
+        for p in self.row.given:  # numbers of rows without operands, such as conversions of registers
             if p.kind == "any" and p.name in self.given and self.given[p.name].dtype is not None:
                 types.setdefault(p.name, self.given[p.name].dtype)  # type: ignore[arg-type]
         return types
@@ -169,7 +171,7 @@ class _Door:
                 raise Unknown(p.name)
 
     def _facts(self) -> Iterator[str]:
-        """Render the facts that formulas may ask for: which arguments were left out, sizes, kinds and phases of operands."""
+        """Render the facts used by formulas: omitted arguments, sizes, kinds and phases of operands."""
         yield from self._noted()
         facts: dict[str, int | str] = {"generation": self.arch.generation}
         for p in self.row.given:
@@ -189,18 +191,18 @@ class _Door:
                 default = p.default if isinstance(p.default, int) else 0
                 yield f"  const int64_t {p.name} = {default}; (void){p.name};"
         for o in self.operands:
-            if o.partial:  # as far as the data may lead
+            if o.partial:  # as far as the data may point
                 yield f"  if (UNLIKELY(out(a_{o.name}, {self._extent(o)}) && deepen_(m))) goto again;"
 
     def _repetitions(self, o: Operand) -> str:
-        """Render how often the pieces of *o* repeat, and how many bytes apart they begin; without strides there is one."""
+        """Render the number of repetitions of the pieces of *o*, and their distance in bytes; without strides there is one piece."""
         if not o.strides:
             return f"  enum {{ more_{o.name} = 0, step_{o.name} = 0 }};"
         ((stride, more),) = ((self.formula(s, o), self.formula(m, o)) for s, m in o.strides)
         return f"  const int64_t more_{o.name} = {more}, step_{o.name} = more_{o.name} ? {stride} : 0;"
 
     def formula(self, formula: Expr, operand: Operand) -> str:
-        """Render a formula of the row in C, as *operand* sees it."""
+        """Render a formula of the row in C, with the types of *operand*."""
         size = self.types[operand.name].size
 
         def leaf(part: Expr) -> str:
@@ -219,7 +221,7 @@ class _Door:
         text = body(RowCall(row, self.types, self.scalars | self.absent))
         if text is None:
             raise Unknown(row.name)
-        # If it were inlined, its tiles would take room on the stack of the kernel's own function.
+        # If it were inlined, its tiles would be on the stack of the kernel's own function.
         apart = "__attribute__((noinline)) " if "TILE" in text else ""
         yield f"PART {apart}{result} {self.use.name}(Core *m, {', '.join([*self._parameters(), 'int site'])}) {{"
         if result != "void":
@@ -250,18 +252,18 @@ class _Door:
 
     @property
     def _asked(self) -> bool:
-        """Return whether the body says what it makes of bytes without a value."""
+        """Return whether the body is tested for its result from uninitialized bytes."""
         return self.mode is Mode.SCREENED and is_asked(
             self.row, [self._touched(o) for o in self.operands], settles
         )
 
     @property
     def _sums(self) -> bool:
-        """Return whether it is a sum that may be made later."""
+        """Return whether it is a sum that may be deferred."""
         return self.mode is Mode.BESIDE and adds(self.row)
 
     def _performed(self, spans: Sequence[Footprint], text: str) -> Iterator[str]:
-        """Render *text*, the row's body, as the mode has it run."""
+        """Render *text*, the row's body, as required by the mode."""
         if self._sums:
             yield from self._sum(text)
         elif self._asked:
@@ -270,7 +272,7 @@ class _Door:
             yield f"  {text}"
 
     def _noted(self) -> Iterator[str]:
-        """Render that the instruction begins, with how many elements it takes; 0 where no argument says so."""
+        """Render the beginning of the instruction, with its number of elements; 0 if no argument has it."""
         if self.mode is not Mode.NOTED:
             return
         names = [p.name for p in self.row.given]
@@ -298,7 +300,7 @@ class _Door:
         return self.row.returns != "None" and source is not None and source.kind == "float"
 
     def _accounts(self) -> Iterator[str]:
-        """Render the work of a strided row: the lines of the operand that takes most, piece by piece."""
+        """Render the work of a strided row: the lines of its largest operand, piece by piece."""
         number = self.number
         yield "  int64_t paid_ = 0, used_ = 0;"
         for o in self.operands:
@@ -308,7 +310,7 @@ class _Door:
         yield f"  ((int64_t *)m->lines)[{number}] += paid_; ((int64_t *)m->spare)[{number}] += paid_ * LINE - used_;"
 
     def _sum(self, text: str) -> Iterator[str]:
-        """Render a sum that may be made later."""
+        """Render a sum that may be deferred."""
         extent, dtype = self._extent(self.row.operands["dst"]), self.types["dst"]
         return later(extent, IDS[dtype], text, scalar="src" in self.scalars)
 
@@ -321,7 +323,7 @@ class _Door:
                 yield f"  const int64_t room_{o.name} = {self._span(o)} / {self.types[o.name].size};"
 
     def _slow(self, result: str, before: str) -> Iterator[str]:
-        """Render the call of Python's method for the row, and what comes *before* it."""
+        """Render the call of Python's method for the row, and the text *before* it."""
         up = f"UP(m, {self.number}, site, {', '.join(self._arguments())})"
         yield f"  return{'' if result == 'void' else ' result'};"
         yield "slow:"
@@ -342,7 +344,7 @@ class _Door:
                 yield f"T_{self._suffix(name)} g_{name}"
 
     def _whole(self, name: str) -> bool:
-        """Return whether a parameter is a count, or a number whose type says nothing."""
+        """Return whether a parameter is a count, or a number whose type is irrelevant."""
         kind = next(p.kind for p in self.row.given if p.name == name)
         return kind == "count" or (
             kind == "any" and name not in self.row.void.values() and bool(self.row.operands)
@@ -369,7 +371,7 @@ class _Door:
                 yield f"a_integer((int64_t)g_{name}, {IDS[argument.dtype] if argument.dtype else -1})"
 
     def _values(self) -> Iterator[str]:
-        """Yield the numbers as elements of the operands' type, as C converts them; counts that are left out."""
+        """Yield the numbers as elements of the operands' type, converted by C; counts are left out."""
         row = self.row
         lead = self.types[row.same[0]] if row.same else next(iter(self.types.values()), None)
         for p in row.given:
@@ -388,7 +390,7 @@ class _Door:
         suffix = SUFFIX[target.name]
         if dtype is target:
             return f"T_{suffix} {shown} = g_{name};"
-        # C leaves it undefined out of range, where Python's door saturates.
+        # C leaves this undefined out of range, where Python's door saturates.
         if dtype.kind == "float" and target.kind != "float":
             raise Unknown(name)
         value = f"GET_{SUFFIX[dtype.name]}(g_{name})"
@@ -400,7 +402,7 @@ class _Door:
         return f"{self.formula(o.extent, o)} * {self.types[o.name].size}"
 
     def _checks(self) -> Iterator[steps.CheckAll | steps.Apart]:
-        """Render the checks that the recipe makes of the operands that are pointers in this call."""
+        """Render the recipe's checks of the operands that are pointers in this call."""
         for step in self.steps:
             if isinstance(step, steps.Either) and step.operand.name not in self.scalars:
                 yield step.check
@@ -410,7 +412,7 @@ class _Door:
 
     @property
     def _idle(self) -> bool:
-        """Return whether a memory core does nothing for it."""
+        """Return whether it has no effect on a memory core."""
         return steps.Refuse() in _recipe(self.use.row, self.arch, memory_core=True).steps
 
     def _conditions(self) -> Iterator[steps.Condition]:
@@ -428,7 +430,7 @@ class _Door:
             if p.kind == "count" and p.name in self.given
         ]
         for name in counts:
-            yield f"(uint64_t){name} + {MOST} > {2 * MOST}"  # one comparison for both signs
+            yield f"(uint64_t){name} + {MOST} > {2 * MOST}"  # a single comparison for both signs
         if len(counts) > 2:
             yield f"{' * '.join(f'(1 + fabs((double){name}))' for name in counts)} > {MOST_PRODUCT}"
         for condition in self._conditions():
@@ -459,14 +461,14 @@ class _Door:
     def _leaves(self, o: Operand) -> Iterator[str]:
         touched = self._extent(o)
         if self.row.form == "strided":
-            # Pieces that go backwards, or that meet and are written, are left to Python.
+            # Pieces that go backwards, or that overlap and are written, are left to Python.
             least = "0" if o.access == "read" else touched
             yield f"more_{o.name} < 0 || more_{o.name} > {strides.MOST} || (more_{o.name} && step_{o.name} < {least})"
             touched = self._span(o)
         yield f"out(a_{o.name}, {self.types[o.name].size if o.partial else touched})"
 
     def _span(self, o: Operand) -> str:
-        """Render the bytes that *o* may touch; if the data decide how far, they reach to the end of the memory."""
+        """Render the bytes that *o* may access; if the data decide, they extend to the end of the memory."""
         if self.row.form == "strided":
             return f"(more_{o.name} * step_{o.name} + {self._extent(o)})"
         if not o.partial:
@@ -495,13 +497,13 @@ class _Door:
         return Footprint(o, place, self._span(o), size, "0", "0", dtype=dtype)
 
 
-# -- the charges of a recipe: what an instruction adds to the counters of its core ---------------------
+# -- the charges of a recipe: an instruction's additions to the counters of its core ---------------------
 
-PRODUCTS = 8  # of the tensor unit take as long as a byte of a simple instruction: roughly
+PRODUCTS = 8  # products of the tensor unit that take about as long as a byte of a simple instruction
 
 
 def charges(recipe: Sequence[object], call: "_Door") -> Iterator[str]:
-    """Render the lines that count one execution, and its work unless it is of an operand that is a number in *call*."""
+    """Render the lines that count one execution, and its work unless the operand is a number in *call*."""
     charged = False
     for step in recipe:
         match step:
@@ -528,7 +530,7 @@ def charges(recipe: Sequence[object], call: "_Door") -> Iterator[str]:
 
 
 def _access(step: steps.AccessScalar, counted: str, *, noted: bool) -> Iterator[str]:
-    """Yield C that accounts for loads and stores in the same way as for those through a pointer."""
+    """Yield C that accounts for loads and stores in the same way as through a pointer."""
     o = step.operand
     places = "loads" if step.stored is None else "stores"
     yield f"{counted} m->{places}[a_{o.name}.a->space]++;"
@@ -574,11 +576,11 @@ def _transfer(step: steps.ChargeTransfer, call: "_Door") -> Iterator[str]:
 
 
 _PIPES = {"all": FOR_ALL, "io": FOR_IO, "move": FOR_MOVE}
-# The rows that only wait for pipes, and the pipes that each waits for.
+# The rows that only wait for pipes, with these pipes.
 WAITS: Mapping[str, int] = {
     row.name: _PIPES[row.native[1]] for row in ISA.values() if row.native and row.native[0] == "wait"
 }
-# The rows that wait for other cores, and which kind of core does; Python knows who they are.
+# The rows that wait for other cores, with the kind of core; Python knows the cores.
 MEETS: Mapping[str, str] = {
     row.name: row.native[1] for row in ISA.values() if row.native and row.native[0] == "meet"
 }
@@ -591,21 +593,21 @@ RUN_TIME = frozenset({"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ip
 
 @functools.cache
 def barrier(name: str) -> tuple[str, str]:
-    """Return the spelling and the scope of the barrier that the row *name* is."""
+    """Return the spelling and the scope of the barrier of row *name*."""
     asked: list[tuple[str, str]] = []
     ISA[name].body(SimpleNamespace(barrier=lambda *call: asked.append(call)))
     return asked[0]
 
 
 def is_native(row: Intrinsic, arch: Arch) -> bool:
-    """Return whether the native engine has *row* in C on *arch*, for some element type at least."""
+    """Return whether the native engine has *row* in C on *arch*, for at least one element type."""
     if row.name in RUN_TIME:
         return True
     return any(door(use, arch) is not None for use in _uses(row))
 
 
 def _uses(row: Intrinsic) -> list[Use]:
-    """Return the calls of *row* with operands of each type, without what may be left out."""
+    """Return the calls of *row* with operands of each type, without optional arguments."""
     lead = next(
         (o for o in row.operands.values() if o.name in row.same), next(iter(row.operands.values()), None)
     )

@@ -15,20 +15,20 @@ from mlusim.memory.pointer import REACH
 from mlusim.memory.space import DIRECTIONS, SPACES
 from mlusim.time import copy_costs, log, quantities, work
 
-# The number of the space that variables with an address live in; it is not memory of the board.
+# The number of the space of variables with an address; it is not memory of the board.
 CELL = len(SPACES)
-NOWHERE = CELL + 1  # that of the null pointer
-FUEL = 16 << 20  # bytes that instructions take, a few milliseconds, after which Python looks after signals
-TURN_BYTES = FUEL >> 11  # what a turn of a loop takes of it, and a call of a function that calls others
-OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
-MOST_ARGUMENTS = 24  # of a call that Python executes
-CELL_BYTES = 4 << 20  # a core's room for variables that have an address
-DEEP_CELL_BYTES = 32 << 20  # that of one whose kernel has functions that call themselves
+NOWHERE = CELL + 1  # the space of the null pointer
+FUEL = 16 << 20  # bytes of instructions, a few milliseconds, after which Python handles signals
+TURN_BYTES = FUEL >> 11  # the share of an iteration of a loop, and of a call of a function that calls others
+OFFSET_BITS = 48  # bits of a pointer's offset; above them is the number of its allocation
+MOST_ARGUMENTS = 24  # arguments of a call that Python executes
+CELL_BYTES = 4 << 20  # a core's space for variables that have an address
+DEEP_CELL_BYTES = 32 << 20  # the space if the kernel has recursive functions
 UNSET = bytes.fromhex("8f1d3a6bc5e947025b7e0c92fd38a416e3a94d17b02c6f5819c6f2805ad7be43")
-"""How the bytes of a vector register begin that nothing has written: no instruction makes this by chance."""
-LITERAL = 1 << 40  # stands for the bytes of an element where an array is a string literal
+"""The first bytes of a vector register that nothing has written: no instruction produces them by chance."""
+LITERAL = 1 << 40  # replaces the bytes of an element if an array is a string literal
 ACCESSES = quantities.LOADS.many() + quantities.STORES.many()  # counters of scalar accesses
-MOST_CELLS = 30000  # such variables of a core; with the allocations they have to fit above OFFSET_BITS
+MOST_CELLS = 30000  # variables with an address per core; with the allocations they must fit above OFFSET_BITS
 MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - 1
 
 _C: dict[str, tuple[str, Any]] = {
@@ -41,14 +41,14 @@ _C: dict[str, tuple[str, Any]] = {
 }
 
 Fields = tuple[tuple[str, str, int], ...]
-"""The fields of a structure: name, type, how many."""
+"""The fields of a structure: name, type, number of elements."""
 
 
 def _fields(kind: str, names: str) -> Fields:
     return tuple((name, kind, 1) for name in names.split())
 
 
-# Counters come first, as `time.quantities` lays them out.
+# Counters come first, as laid out by `time.quantities`.
 _CORE: Fields = (
     *((field.name, "i64", field.many(len(ISA))) for field in (*quantities.TASK, *quantities.CORE)),
     *((field.name, "ptr", 1) for field in quantities.LAUNCH),
@@ -87,44 +87,44 @@ _FLIGHT = (
     *_fields("i64", "dst src to frm size to_stride from_stride rows"),
     *_fields("i32", "pipe number site spare"),
 )
-# Tasks that a core runs one after the other, without Python between them (`machine.native.chain`).
+# A chain of tasks that a core runs one after the other, without Python between them (`machine.native.chain`).
 _CHAIN = (
-    ("many", "i64", 1),  # tasks, the first of which Python has begun
-    ("at", "i64", 1),  # the one that runs
-    ("called", "i64", 1),  # whether it has called for Python, so that none follows it
-    ("known", "i64", 1),  # arrays of functions, in the order in which tasks declare them
-    ("met", "i64", 1),  # those that the task has declared
-    ("given", "i64", 1),  # allocations that the kernel begins with
-    ("poisoned", "i64", 1),  # pieces of memory
+    ("many", "i64", 1),  # number of tasks; Python has begun the first
+    ("at", "i64", 1),  # the running task
+    ("called", "i64", 1),  # whether it has called Python, so that none follows it
+    ("known", "i64", 1),  # number of arrays of functions, in the order of declaration
+    ("met", "i64", 1),  # number of arrays that the task has declared
+    ("given", "i64", 1),  # allocations at the kernel's beginning
+    ("poisoned", "i64", 1),  # pieces of memory that are renewed
     *_fields("i64", "nrest nplaces"),
-    ("nrows", "i64", 1),  # of the logs
-    ("who", "i64", 1),  # of the threads that share its tasks
-    ("crew", "ptr", 1),  # words that they share (`machine.native.beside`)
+    ("nrows", "i64", 1),  # rows of the logs
+    ("who", "i64", 1),  # number of this thread among those that share its tasks
+    ("crew", "ptr", 1),  # words shared by these threads (`machine.native.beside`)
     *_fields("ptr", "tasks arrays pieces rest places done rows team"),
 )
 CHAIN_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId", "segment", "clusterId", "memory_core")
-"""The columns of a chain's ``tasks``; the segment is the number of the union, of a Block task its own."""
+"""The columns of a chain's ``tasks``; the segment is the number of the union, or of the Block task."""
 CHAIN_ARRAY = ("place", "site", "word", "raw", "nbytes", "fill")
-"""The columns of its ``arrays``; the bytes of one are filled with the last, unless that is negative."""
+"""The columns of its ``arrays``; the bytes of an array are filled with the last, unless that is negative."""
 CHAIN_PIECE = ("start", "bytes", "content", "number")
-"""The columns of its ``pieces``: an address, and that of what is copied there, or one of the next two; of what may become poison later
-the number of the allocation that it is, else 0."""
+"""The columns of its ``pieces``: an address, the bytes, the address of the content or one of the next two constants; and the number of the allocation
+if it may become poison later, else 0."""
 POISONED, ZEROS = 0, 1
 FIRST_POISON = 1 << 14
-"""Bytes of a large memory that are poison when a task begins; the others are as far as it comes."""
+"""Bytes of a large memory that are poison when a task begins; the rest becomes poison as far as the task accesses it."""
 CHAIN_DONE = ("head_transactions", "head_transfers", "nlog", "met", "who")
-"""What is in its ``done`` for each task behind the counters, and before the bytes that were read of each allocation."""
-CHAIN_ROWS = 2048  # of the logs of a chain
+"""The fields of ``done`` for each task after the counters, and before the bytes read of each allocation."""
+CHAIN_ROWS = 2048  # rows of the logs of a chain
 
-# Unions whose cores run in C and meet there (`machine.native.team`).  A core is named by its place in the first set, the second
-# and so on; in the queue a union that has not begun is -1 less its number.
+# Unions whose cores run in C and meet there (`machine.native.team`).  A core is numbered by its place in the
+# first set, the second and so on; in the queue a union that has not begun is -1 minus its number.
 _TEAM = (
     *_fields("i64", "unions members sets slots admitted first ready room"),
-    ("running", "i64", 1),  # the core
-    ("strand", "i64", 1),  # that it runs on
+    ("running", "i64", 1),  # the running core
+    ("strand", "i64", 1),  # its strand
     *_fields("i64", "strands idle_strands idle_sets"),
-    ("called", "i64", 1),  # whether Python has taken over
-    ("tensor", "i64", 1),  # the number of the first tensor
+    ("called", "i64", 1),  # set if Python has taken over
+    ("tensor", "i64", 1),  # number of the first tensor
     *_fields("i64", "sram"),
     *_fields("ptr", "cores words call drop more taken switches queue strands_left sets_left table left"),
     *_fields("ptr", "order scopes slot expected meetings met pieces ledger"),
@@ -132,12 +132,11 @@ _TEAM = (
 TEAM_CORE = ("task", "strand", "begun", "ended", "slot")
 """The columns of a team's ``table``, with a row for each core."""
 
-# What a core notes of every instruction, beside its log (`machine.native.steps`), as `time.log.NotedLog` does in Python.
+# A core's records of every instruction, beside its log (`machine.native.steps`), like those of
+# `time.log.NotedLog` in Python.
 _NOTED = (
-    *_fields(
-        "i64", "site number lanes fresh"
-    ),  # the instruction that it is in, and whether that has not been counted yet
-    ("open", "i64", 1),  # whether something may have been added that belongs to no step yet
+    *_fields("i64", "site number lanes fresh"),  # the current instruction, and whether it is still uncounted
+    ("open", "i64", 1),  # whether additions may exist that belong to no step yet
     *_fields("i64", "flies flight_issued flight_kind"),
     ("flight_load", "i64", len(quantities.CopyLoad._fields)),
     *_fields("i64", "fenced fence_site fence_number fence_lanes"),
@@ -145,17 +144,18 @@ _NOTED = (
     *_fields("i64", "nturns ncuts whole room"),
     *_fields("ptr", "turns cuts owners more table"),
 )
-# The distinct steps of a launch; the numbers of scalar accesses by their place and counter, and of the last instruction of each place.
+# The distinct steps of a launch; the numbers of scalar accesses by place and counter, and of the last
+# instruction at each place.
 _STEPS = (*_fields("i64", "many places mask room"), *_fields("ptr", "rows hash accesses last"))
 STEP = ("site", "number", "lanes", "issued", "nbytes")
-"""The columns of its ``rows``, in front of those of a row of the log."""
+"""The columns of its ``rows``, before those of a row of the log."""
 
 _TAIL = (("argv", "Argument", MOST_ARGUMENTS),)
 
 
 @functools.lru_cache(maxsize=256)
 def words_type(count: int) -> Any:
-    """Return the array of *count* words of C; ctypes forgets a type that has no array left, and to make it takes 50 us."""
+    """Return the array type of *count* words of C; cached, because ctypes drops a type without arrays, and creating it takes 50 us."""
     return ctypes.c_uint64 * count
 
 
@@ -174,7 +174,7 @@ Team: Any = _structure("Team", _TEAM)
 Noted, Steps = _structure("Noted", _NOTED), _structure("Steps", _STEPS)
 
 POINTER, INTEGER, UNSIGNED, FLOAT, TEXT, DIRECTION, REGISTER = range(7)  # kinds of arguments
-# Why C calls Python.
+# The reasons for which C calls Python.
 ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE, MEET, SUSPECT, STEPS = range(14)
 
 
@@ -193,7 +193,7 @@ _DECLARED: Mapping[str, Any] = {
 
 
 def preamble() -> str:
-    """Render the C declarations: the structures, the numbers of rows, spaces, places of work, kinds of log rows."""
+    """Render the C declarations: the structures, and the numbers of rows, spaces, places of work and kinds of log rows."""
     constants: dict[str, int] = {
         "ROWS": len(ISA), "PLACES": quantities.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES, "PATIENCE": PATIENCE,

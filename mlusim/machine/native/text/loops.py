@@ -1,8 +1,8 @@
-"""NumPy's own inner loops for C: what a transcendental function or a product of matrices computes is then the same to the last bit.
+"""NumPy's own inner loops for C, so that transcendental functions and products of matrices are equal to the last bit.
 
 `LOOPS` numbers them.  A ufunc is a C structure with a table of loops for contiguous memory, which NumPy's headers
-publish (``PyUFuncObject``); what is read there is compared with what Python says of the ufunc, and where anything
-differs the loop is left out, and Python executes the row.
+publish (``PyUFuncObject``); the fields read there are compared with Python's data about the ufunc, and if any
+differs, the loop is left out and Python executes the row.
 """
 
 import ctypes
@@ -61,7 +61,7 @@ class _UFunc(ctypes.Structure):
 
 @functools.cache
 def table() -> Any:
-    """Return two words for each of `LOOPS`, the function and its data; 0 for one that is not found."""
+    """Return two words for each of `LOOPS`, the function and its data; 0 if it is not found."""
     words: list[int] = []
     for ufunc, types in LOOPS:
         words += _loop(ufunc, types)
@@ -69,7 +69,7 @@ def table() -> Any:
 
 
 def _loop(ufunc: np.ufunc, types: str) -> tuple[int, int]:
-    # Shorter than in the headers: this is another implementation, whose memory is laid out differently.
+    # Shorter than in the headers: a different implementation with another memory layout.
     if object.__sizeof__(ufunc) < ctypes.sizeof(_UFunc) or types not in ufunc.types:
         return 0, 0
     seen = _UFunc.from_address(id(ufunc))

@@ -1,8 +1,8 @@
-"""The part of a row's C door for a screen: where its operands' bytes have values, what is in flight, what is shared.
+"""A screen's part of a row's C door: whether its operands' bytes are initialized, which effects are pending, which memory is shared.
 
-A screen is not a checker.  It runs the kernel in C and looks for what a checker might report; if there is any, the launch
-is run again in Python, whose checkers report it (`machine.native.screen`).  How definedness flows through a row is what
-the row declares, for both engines.
+A screen is not a checker.  It runs the kernel in C and searches for anything that a checker might report; if there is
+any, the launch is run again in Python, whose checkers report it (`machine.native.screen`).  The row itself declares,
+for both engines, how its result depends on uninitialized bytes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,24 +21,24 @@ from mlusim.memory.space import GDRAM
 
 
 class Suspicion(Exception):
-    """A checker may have something to report of a run in C."""
+    """Raised if a checker may have something to report about a run in C."""
 
 
-HEAD = 64  # bytes in front of the flags of an allocation; the last of them says whether something was stored
-FLAG_LINE = 64  # bytes of which is said once that all, or none, has a value
+HEAD = 64  # bytes before the flags of an allocation; the last of them says whether anything was stored
+FLAG_LINE = 64  # bytes with one summary, which may say that all, or none, are initialized
 ALL_HAVE, NONE_HAS, FLAGS_SAY = range(3)
-"""What is said of a line; in the first two cases its flags mean nothing."""
+"""The summaries of a line; with the first two its flags have no meaning."""
 LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
-"""What is not over on a core: in flight on two pipes, computed, accessed by scalar code, stored by it to shared memory."""
+"""The lists of pending accesses of a core: in flight on two pipes, computed, accessed by scalar code, stored by it to shared memory."""
 
 SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_WORDS = SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4
-MADE = 1 << 20  # beyond the numbers of tests of values: each row has some here, by the rule
-MIXED_ESCAPES = MADE - 1  # beside them: bytes escape that an instruction has mixed of some without a value
-ESCAPES = MADE - 2  # bytes without a value are stored to GDRAM
+MADE = 1 << 20  # larger than the numbers of tests of values: numbers for each row and rule
+MIXED_ESCAPES = MADE - 1  # uninitialized bytes mixed by an instruction are stored to GDRAM
+ESCAPES = MADE - 2  # uninitialized bytes are stored to GDRAM
 MISPLACED = (
     ESCAPES - 2
-)  # a scalar load, or behind it a store, that is not aligned or not where scalar code reaches
+)  # a scalar load, and next a store, that is misaligned or in memory without scalar access
 ALONE = MISPLACED - (1 << 12)  # a barrier of the cluster in a Block task, by its row
 MOST_AGAIN = 16  # tests of values whose further failures C counts by itself; a power of two
 SPAN_HEAD = SPAN_WORDS + 3
@@ -46,16 +46,16 @@ SPAN_TYPES = SPAN_HEAD + 3 * MOST_AGAIN
 SPAN_RECENT = SPAN_TYPES + 4 * values.MOST_TYPED
 MOST_RECENT = 512  # a power of two
 SPAN_BYTES = 8 * SPAN_RECENT + 32 * MOST_RECENT
-"""The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, two addresses; then
-tests of values that have failed, with the place and how often they have since; the types that vectors wrote; and accesses to
-shared memory that have been noted."""
+"""The space for pending accesses of a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, two addresses; then
+tests of values that have failed, with the place and the number of repetitions; the types that vectors wrote; and
+recorded accesses to shared memory."""
 
-MOST_NOTED = 2048  # operands of what a core does between two waits for all
+MOST_NOTED = 2048  # operands of a core's events between two waits for all pipes
 NOTED = np.dtype(
     [(name, "i8") for name in ("event", "site", "row", "how", "alloc", "low", "size", "more", "step")]
 )
-"""An operand of an event, as `screen.h` lays it out: ``more`` is -1 without distances, ``row`` of a scalar access."""
-MOST_COMPARED = 64  # operands of a window that C compares with the one before
+"""An operand of an event, as `screen.h` lays it out: ``more`` is -1 without distances, ``row`` is that of a scalar access."""
+MOST_COMPARED = 64  # operands of a window that C compares with the previous one
 WINDOW = np.dtype(
     [
         *((name, "i8") for name in ("many", "events", "met", "shared", "unclear")),
@@ -64,33 +64,33 @@ WINDOW = np.dtype(
         ("last", NOTED, MOST_COMPARED),
     ]
 )
-"""The work of a core since it waited for all pipes, and whether two events of it may be in no order.  On a core that is alone C knows the last such work of
-its task, of ``kept`` operands, and counts how often it came ``again``."""
+"""A core's events since it waited for all pipes, and whether two of them may be unordered.  On a core that is alone C keeps the last such window of
+its task, with ``kept`` operands, and counts its repetitions in ``again``."""
 HOW_READS, HOW_WRITES, HOW_FLIES, HOW_WAITS = 1, 2, 4, 8
 HOW_PIPE, HOW_PLACE = 1 << 8, 1 << 16
-"""How an operand is used: bits, the pipe of a copy and the place among the row's operands by these factors; a wait's flags stand for the pipe."""
-WINDOW_MET, WINDOW_ENDS = 256, 512  # beside `Screened`: a window has an event that is in no order; it ends
-STORES_CONST = 1024  # something is stored to what is only read
+"""The use of an operand: bits, plus the pipe of a copy and the operand's position in the row, multiplied by these factors; a wait has its flags in place of the pipe."""
+WINDOW_MET, WINDOW_ENDS = 256, 512  # in addition to `Screened`: a window has an unordered event; it ends
+STORES_CONST = 1024  # a store to memory that is only read
 ESCAPED, MIXED_ESCAPED = (
     2048,
     4096,
-)  # bytes without a value are stored to GDRAM; the same of what lanes were mixed into
-READ_FIRST = 8192  # memory is read of which it is not kept what it held before the launch
+)  # uninitialized bytes are stored to GDRAM; the same for bytes of mixed lanes
+READ_FIRST = 8192  # a read of memory whose original bytes were not kept
 
-MOST_STORED = 1024  # places that store to tensors of which some bytes have no value; a power of two
+MOST_STORED = 1024  # places that store to partly uninitialized tensors; a power of two
 WENT = np.dtype([("end", "i8"), ("number", "i8"), ("row", "i4"), ("segment", "i4")])
 STORED = np.dtype([("key", "i8"), ("site", "i8"), ("last", WENT), ("furthest", WENT)])
-"""The last store of a place to such a tensor, and the one that went furthest; without a row it is a scalar one."""
+"""The last store of a place to such a tensor, and the one that went furthest; without a row it is a scalar store."""
 SHARED = np.dtype(
     [
         *((name, "i8") for name in ("low", "high", "time", "value")),
         *((name, "i4") for name in ("key", "segment", "site", "row", "kind", "pipe", "type", "how")),
     ]
 )
-"""An access to memory that tasks share, where each is kept by itself: its bytes, its place in the order of the launch, the bytes of a small store."""
-TYPE_BYTES = -1  # a small store of bytes that were copied; of a scalar ``type`` is one more than the number of its element type, 0 of others
+"""An access to memory that tasks share, when each is recorded separately: its bytes, its position in the order of the launch, the bytes of a small store."""
+TYPE_BYTES = -1  # a small store of copied bytes; ``type`` is one more than a scalar's element type, or 0
 HOW_WORD, HOW_PENDING, HOW_UNCLEAR = 1, 2, 4
-"""How an atomic acts: on one word; while something of its core is on its way to shared memory, or may be."""
+"""The effect of an atomic: on one word; with data of its core on its way to shared memory; or possibly so."""
 MOST_LACKING, MOST_SOURCES, HOPS, MOST_ASKED = 64, 4, 12, 8
 LACKING = np.dtype(
     [
@@ -100,7 +100,7 @@ LACKING = np.dtype(
         ("source", [("flags", "u8"), ("low", "i8"), ("bytes", "i8")], MOST_SOURCES),
     ]
 )
-"""The last write of a statement to a place on the chip that left bytes without a value: the addresses of their flags, and of those of its sources."""
+"""The last write of a statement to a place on the chip that left bytes uninitialized: the addresses of their flags, and of the flags of its sources."""
 STORES = np.dtype(
     [
         *((name, "i8") for name in ("stored", "number", "unclear", "alone")),
@@ -111,36 +111,38 @@ STORES = np.dtype(
         ("store_at", "i2", 2 * MOST_STORED),
     ]
 )
-"""All of them, of a launch, as `screen.h` lays them out: how many, how many stores there were, whether they are not all known, and
-whether a core begins its task when the one before has ended.  Behind that how many instructions have touched what tasks share, the pipe of the last, and
-where each access of theirs is kept: the address of `SHARED`, how many have room, how many there are.  Then whether some byte may have a value that
-counts as one without, and whether bytes of a tensor without a value were read; whether lanes were mixed of such bytes, how many of `LACKING` there
-are and how many such writes there were, whether they are not all known, and whether an instruction that mixes lanes has not done so."""
+"""All of them, for a launch, as `screen.h` lays them out: how many, the number of stores, whether some are unknown, and
+whether a core begins its task when the previous one has ended.  Then the number of instructions that have accessed
+shared memory, the pipe of the last, and the record of their accesses: the address of `SHARED`, its capacity, the
+number of rows.  Then whether some byte with an uninitialized flag may be initialized, and whether uninitialized bytes
+of a tensor were read; whether lanes were mixed with such bytes, the number of `LACKING` rows, the number of such
+writes, whether some are unknown, and whether an instruction that mixes lanes has not done so."""
 
-KEPT_PAGE = 1 << 12  # bytes of GDRAM that are kept together before they change, where tasks run at once
+KEPT_PAGE = 1 << 12  # bytes of GDRAM copied together before a change, when tasks run at once
 MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 8192, 8192, 8  # the first three are powers of two
 
 CONTEXT = np.dtype([("outer", "i4"), ("site", "i4"), ("function", "i4"), ("spare", "i4")])
-"""A call of a function within another call, whose number begins with 1; the kernel itself is 0."""
+"""A call of a function within another call, numbered from 1; the kernel itself is 0."""
 KEPT = np.dtype(
     [*((n, "i4") for n in ("context", "local", "site", "spare")), ("first", "u8"), ("moved", "i8")]
 )
-"""A pointer variable of a call, where it is used: what it held first, and of `machine.parts.MOVED`, `ELSEWHERE` and `APART` what is so."""
+"""A use of a pointer variable in a call: its first value, and the flags `MOVED`, `ELSEWHERE` and `APART` of `machine.parts`."""
 TOUCHED = np.dtype(
     [
         *((name, "i4") for name in ("context", "site", "row", "given", "alloc", "kind", "many", "spare")),
         ("span", "i8", (MOST_PIECES, 2)),
     ]
 )
-"""Bytes that are touched by an argument of a row at a place; of a scalar access both are -1."""
+"""Bytes accessed by an argument of a row at a place; for a scalar access row and argument are -1."""
 HEAD_WORDS = 16
-"""Words in front of the tables: how many rows of each there are, and whether there was not room for all; `PART_WORDS` from `KNOWN` on."""
+"""Words before the tables: the number of rows of each, and whether space was missing; `PART_WORDS` from `KNOWN` on."""
 KNOWN = 4
 PART_WORDS = "known", "first", "choices", "bytes", "alloc", "low", "size", "more", "step", "part"
-"""Of a launch that is made again when the parts are known (`machine.parts.PartChoices`): the rows for which parts are known, and the
-addresses of what says which, and of the records of the memories' bytes by number; then what is read of bytes that another part wrote."""
+"""For a launch that is repeated with known parts (`machine.parts.PartChoices`): the rows for which parts are known, and the
+addresses of their choices and of the records of the memories' bytes by number; then a read of bytes that another part
+wrote."""
 PARTS = (("context", CONTEXT, MOST_CONTEXTS), ("keep", KEPT, MOST_KEPT), ("touch", TOUCHED, MOST_TOUCHED))
-"""What a core knows of the parts of on-chip arrays, as `screen.h` lays it out behind the head."""
+"""A core's tables about the parts of on-chip arrays, as `screen.h` lays them out after the head."""
 PARTS_BYTES = 8 * HEAD_WORDS + sum((kind.itemsize + 4) * most for _, kind, most in PARTS)
 
 CONSTANTS = (
@@ -157,14 +159,14 @@ CONSTANTS = (
         "HOW_WORD": HOW_WORD, "HOW_PENDING": HOW_PENDING, "HOW_UNCLEAR": HOW_UNCLEAR,
     }
 )  # fmt: skip
-"""Their names in C."""
+"""The names of these structures in C."""
 
 
 @frozen
 class Footprint:
     """The bytes of an operand in C: pieces of ``extent`` bytes, ``more`` beyond the first at distances of ``step`` bytes.
 
-    ``argument`` is the number of the argument that it is; where it is ``shaped`` it has distances, even of one piece.
+    ``argument`` is the number of the argument; if ``shaped``, it has distances even with a single piece.
     """
 
     operand: Operand
@@ -178,12 +180,12 @@ class Footprint:
 
     @property
     def at(self) -> str:
-        """Its memory and its place there."""
+        """Return its memory and its offset there, as a C name."""
         return f"a_{self.operand.name}"
 
     @property
     def whole(self) -> str:
-        """The bytes from its first to its last."""
+        """Return the number of bytes from its first to its last."""
         return self.extent if self.more == "0" else f"({self.more} * {self.step} + {self.extent})"
 
     @property
@@ -203,7 +205,7 @@ class Footprint:
 
 
 def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[str]:
-    """Render the lines before the bytes change, of the row *number*."""
+    """Render the lines before the bytes change, for the row *number*."""
     if not spans:
         return
     if row.form in ("load", "store"):
@@ -230,7 +232,7 @@ def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[
 
 
 def _operands(placed: Iterable[tuple[int, Footprint]]) -> str:
-    """Render the operands, each with its place in the row."""
+    """Render the operands, each with its position in the row."""
     operands = ", ".join(
         f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.argument}, {int(s.reads)}, {int(s.writes)}, {place}, {int(s.shaped)}}}"
         for place, s in placed
@@ -239,7 +241,7 @@ def _operands(placed: Iterable[tuple[int, Footprint]]) -> str:
 
 
 def _in_order(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
-    """Render what the row is not in order with, and what it touches of shared memory."""
+    """Render the checks of the row's order with pending accesses, and its accesses to shared memory."""
     copies = row.pipe in (Pipe.IO, Pipe.MOVE)
     if row.pipe is Pipe.SCALAR:  # has no operands in memory
         yield "  suspect_(m, SCREEN_RACE, site);"
@@ -258,7 +260,7 @@ def _in_order(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
 
 
 def beside(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
-    """Render the lines that note accesses off chip, before the bytes change, if several tasks run at once."""
+    """Render the lines that record off-chip accesses, before the bytes change, if several tasks run at once."""
     for span in spans:
         if GDRAM not in span.operand.spaces:
             continue
@@ -278,18 +280,18 @@ def _user(row: Intrinsic, span: Footprint, kind: str) -> str:
 
 Settles = Callable[[Intrinsic, DType | None], bool]  # `mlusim.isa.table.settles`
 _LANES = {Flow.LANEWISE: 1, Flow.REPEATING: 2}
-_SETTLED = 3  # lane by lane, but where a lane may have a value all the same
+_SETTLED = 3  # lane by lane, but a lane may be initialized anyway
 
 
 def _lanes(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> int:
-    """Return how *row* carries flags, as `flags_flow_` takes it."""
+    """Return how *row* propagates flags, as a constant for `flags_flow_`."""
     lanes = _LANES.get(row.flow, 0) * all(s.more == "0" for s in spans)
     alone = sum(s.writes for s in spans) == 1 and not settles(row, spans[0].dtype)
     return _SETTLED if lanes == 1 and not alone else lanes
 
 
 def is_asked(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> bool:
-    """Return whether C asks the body of *row* what it makes of bytes without a value: no lane depends on its own sources alone, or one *settles* it."""
+    """Return whether C tests the body of *row* with uninitialized bytes: no lane depends only on its own sources, or one *settles* the result."""
     return (
         row.form == "dense"
         and row.returns == "None"
@@ -302,7 +304,7 @@ def is_asked(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> bo
 
 
 def asking(spans: Sequence[Footprint], types: Sequence[str], text: str) -> Iterator[str]:
-    """Render *text*, a row's body, to run on copies of its operands of *types* first if some byte has no value: with several contents there."""
+    """Render *text*, a row's body, so that uninitialized bytes cause a first run on copies of its operands of *types*, with several contents."""
     many, operands = len(spans), _operands(enumerate(spans))
     names = [s.operand.name for s in spans]
     copies = "".join(
@@ -321,7 +323,7 @@ def asking(spans: Sequence[Footprint], types: Sequence[str], text: str) -> Itera
 
 
 def behind(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> Iterator[str]:
-    """Render the lines after the instruction: what it writes has a value if all that it read had one, or if one operand *settles* it."""
+    """Render the lines after the instruction: its result is initialized if all its sources are, or if one operand *settles* it."""
     if row.form in ("load", "store") or not spans:
         return
     sources = [s for s in spans if s.reads]
@@ -344,19 +346,19 @@ def behind(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> Iter
 
 
 def _marks(span: Footprint) -> str:
-    """Render that all bytes of an operand have a value."""
+    """Render that all bytes of an operand are initialized."""
     if span.more == "0":
         return f"given_({span.at}, {span.extent})"
     return f"given_rows_(m, {span.at}, {span.extent}, {span.more}, {span.step})"
 
 
-# -- what vectors do to numbers: before the bytes change, and behind ----------------------------------
+# -- changes of numbers by vectors: before the bytes change, and after ----------------------------------
 
 _ONES = values.EXPONENTS
 
 
 def _odd(span: Footprint) -> str:
-    """Render whether floats of an operand are not all finite."""
+    """Render whether some floats of an operand are not finite."""
     assert span.dtype is not None
     how = f"{span.size}, {_ONES[span.dtype.name]:#x}u"
     if span.more == "0":
@@ -371,7 +373,7 @@ def _type(span: Footprint) -> str:
 
 
 def _floats(spans: Sequence[Footprint]) -> tuple[list[Footprint], list[Footprint]]:
-    """Return the operands of floats that are read, and those that are written."""
+    """Return the float operands that are read, and those that are written."""
     floats = [s for s in spans if s.dtype is not None and s.dtype.kind == "float"]
     return [s for s in floats if s.reads], [s for s in floats if s.writes]
 
@@ -383,7 +385,7 @@ def _meets(source: Footprint, targets: Sequence[Footprint]) -> str:
 def numbers_before(
     row: Intrinsic, number: int, spans: Sequence[Footprint], floats: Sequence[str], *, returns: bool
 ) -> Iterator[str]:
-    """Render the lines that look at integers that a vector makes, or at the floats that it may overwrite.
+    """Render the lines that check integers computed by a vector, or the floats that it may overwrite.
 
     *floats* are those among the arguments; with *returns* it returns one.
     """
@@ -406,7 +408,7 @@ def numbers_before(
 def numbers_behind(
     row: Intrinsic, number: int, spans: Sequence[Footprint], *, returns: bool
 ) -> Iterator[str]:
-    """Render the lines that look at the floats that a vector has made."""
+    """Render the lines that check the floats computed by a vector."""
     if not values.is_looked_at(row):
         return
     for s in spans:
@@ -427,7 +429,7 @@ def numbers_behind(
 
 
 def _is_whole(row: Intrinsic, spans: Sequence[Footprint]) -> bool:
-    """Return whether *row* computes signed integers, which are looked at before."""
+    """Return whether *row* computes signed integers, which are checked before the bytes change."""
     return (
         row.form == "dense"
         and values.is_ring(row)
@@ -439,7 +441,7 @@ def _wraps(row: Intrinsic, number: int, spans: Sequence[Footprint], target: Foot
     """Render a test of each element in a type that holds every result."""
     assert target.dtype is not None
     formula, names, repeats = values.in_c(row, {s.operand.name for s in spans})
-    # 64 bits hold what two numbers of 32 make, and not what three do.
+    # 64 bits hold results of two 32-bit numbers, but not of three.
     wide = "__int128" if target.size > 4 or (formula is None and target.size == 4) else "int64_t"
     count = f"({target.extent}) / {target.size}"
     get = "".join(f" const {wide} {letter}_ = {text};" for letter, text in zip("abc", names, strict=False))
@@ -458,7 +460,7 @@ def _wraps(row: Intrinsic, number: int, spans: Sequence[Footprint], target: Foot
 
 
 def _saturates(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[str]:
-    """Render a test of each float that is made an integer, as it is rounded, before it saturates."""
+    """Render a test of each rounded float before its conversion to an integer saturates."""
     source, target = (next(s.dtype for s in spans if s.writes == writes) for writes in (False, True))
     assert source is not None
     assert target is not None

@@ -1,4 +1,4 @@
-"""Sums of atomics without a result in launches of which several tasks run at once: see ``c/sums.h``."""
+"""Sums of atomics without a result in launches with several tasks at once: see ``c/sums.h``."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -10,18 +10,18 @@ from mlusim.isa.declare import Intrinsic
 from mlusim.machine.native.text.templates import SUFFIX, RowCall, body
 
 AT_ONCE, LATER, IN_THE_RECORD = range(3)
-"""What a thread does with its sums: adds, writes them down, or adds and notes them as reads and writes."""
-MARK = "sums_later_("  # in the text of each row that needs the header
+"""The manners of a thread's sums: added, recorded for later, or added and recorded as reads and writes."""
+MARK = "sums_later_("  # occurs in the text of each row that needs the header
 SUMMED = "mlusim_add_up"
 
 
 def adds(row: Intrinsic) -> bool:
-    """Return whether *row* adds to memory off chip, and hands nothing back."""
+    """Return whether *row* adds to memory off chip and returns nothing."""
     return bool(row.native == ("reduction", np.add))
 
 
 def later(extent: str, dtype: int, text: str, *, scalar: bool) -> Iterator[str]:
-    """Render the sum of *extent* bytes of *dtype* to ``dst``: *text*, or a note for later."""
+    """Render the sum of *extent* bytes of *dtype* to ``dst``: *text*, or a record for later."""
     yield f"  if (sums_later_(m, a_dst, {extent}, site)) {{"
     source = "&src, sizeof src" if scalar else "(const uint8_t *)src"
     yield f"    {'add_same_later_' if scalar else 'add_later_'}(m, a_dst, {extent}, {source}, {dtype}, site);"
@@ -29,7 +29,7 @@ def later(extent: str, dtype: int, text: str, *, scalar: bool) -> Iterator[str]:
 
 
 def header(sums: Iterable[tuple[Intrinsic, DType]], numbers: Mapping[DType, int]) -> str:
-    """Return the C that stands before the rows; what a thread has written down of *sums* is added by `SUMMED`, with *numbers* for types."""
+    """Return the C before the rows; a thread's records of *sums* are added by `SUMMED`, with *numbers* for types."""
     lines, cases = [(Path(__file__).parents[1] / "c" / "sums.h").read_text(encoding="utf-8")], []
     for dtype, row in {dtype: row for row, dtype in sums}.items():
         text = body(RowCall(row, {"dst": dtype, "src": dtype}))

@@ -1,8 +1,9 @@
-"""The bodies of rows in C, by the name that a row gives in ``native``, for the element types of one call.
+"""The bodies of rows in C, by the name in the row's ``native``, for the element types of one call.
 
-A template is C text in which ``$operand`` is the suffix of the operand's element type: ``T_$dst`` is how an element
-lies in memory, ``GET_$src(x)`` and ``PUT_$dst(x)`` lead to and from the type that is computed in.  Operands are pointers of their own
-names, counts and values numbers; ``SLOW`` leaves the call to Python's body, before anything was written.
+A template is C text in which ``$operand`` is the suffix of the operand's element type: ``T_$dst`` is the type of an
+element in memory, ``GET_$src(x)`` and ``PUT_$dst(x)`` convert to and from the computing type.  Operands are pointers
+with their own names, counts and values numbers; ``SLOW`` leaves the call to Python's body, before anything was
+written.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,12 +23,12 @@ SUFFIX: Mapping[str, str] = {
     "half": "f16", "bfloat16": "b16", "float": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
     "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
 }  # fmt: skip
-# UP alone is taken: the macro that goes up to Python.
+# Only UP is taken: the macro that calls Python.
 MODES: Mapping[str, str] = {**{m: m.upper() for m in ("tz", "oz", "dn", "rd", "rn", "rm")}, "up": "UP_"}
 
 
 class RowCall(NamedTuple):
-    """A row with the element types of its operands in one call, of which *scalars* are numbers."""
+    """A row with the element types of its operands in one call; *scalars* are the operands that are numbers."""
 
     row: Intrinsic
     types: Mapping[str, DType]
@@ -35,17 +36,17 @@ class RowCall(NamedTuple):
 
     @property
     def dst(self) -> DType:
-        """The element type of the destination."""
+        """Return the element type of the destination."""
         return self.types["dst"]
 
     @property
     def sources(self) -> list[str]:
-        """The names of the operands that are only read."""
+        """Return the names of the operands that are only read."""
         return [n for n, o in self.row.operands.items() if o.access == "read"]
 
 
 def body(call: RowCall) -> str | None:
-    """Render the C statements of *call*; None where its row has none."""
+    """Render the C statements of *call*; None if its row has none."""
     row = call.row
     if row.call is not CallStyle.BODY:
         text = _mapped(call, row.body)
@@ -60,7 +61,7 @@ def body(call: RowCall) -> str | None:
 
 
 def _mapped(call: RowCall, function: Callable[..., Any]) -> str | None:
-    """Render one NumPy function, element by element; an argument that is not an operand is the scalar."""
+    """Render one NumPy function, element by element; an argument that is not an operand is a scalar."""
     names = [p.name for p in call.row.given if p.kind != "count" and p.name != "dst"]
     expression = _expression(function, call.dst)
     if expression is None:
@@ -69,9 +70,9 @@ def _mapped(call: RowCall, function: Callable[..., Any]) -> str | None:
 
 
 def _elementwise(call: RowCall, text: str, names: Sequence[str]) -> str:
-    """``dst[i] = text`` over the sources *names*, called a, b, c in the expression.
+    """Render ``dst[i] = text`` over the sources *names*, called a, b, c in the expression.
 
-    Halves and bfloat16 are widened and narrowed in tiles, which vector code does eight at a time.
+    Halves and bfloat16 are widened and narrowed in tiles, for which vector code handles eight at a time.
     """
     letters = dict(zip(names, "abc", strict=False))
     tiles = [n for n in names if n in call.types and n not in call.scalars]
@@ -87,7 +88,7 @@ def _elementwise(call: RowCall, text: str, names: Sequence[str]) -> str:
         )
     else:
         get = " ".join(f"U_${n} {letters[n]} = GET_${n}({n}[i]);" for n in tiles)
-        # INDEPENDENT is a promise: the only overlap that the door lets pass is a source exactly at the destination.
+        # INDEPENDENT is valid: the only overlap that the door accepts is a source exactly at the destination.
         lines.append(
             f"INDEPENDENT for (int64_t i = 0; i < elem_count; i++) {{ {get} dst[i] = PUT_$dst({text}); }}"
         )
@@ -114,14 +115,14 @@ EXPRESSIONS: Mapping[Callable[..., Any], Mapping[str, str]] = {
     np.floor: _same("floorf(a)", "float"),
     np.ceil: _same("ceilf(a)", "float"),
     np.trunc: _same("truncf(a)", "float"),
-    np.sign: _same("a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a", "float"),  # the last one is NaN
+    np.sign: _same("a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a", "float"),  # the last case is NaN
     np.equal: _same("a == b"),
     np.not_equal: _same("a != b"),
     np.less: _same("a < b"),
     np.less_equal: _same("a <= b"),
     np.greater: _same("a > b"),
     np.greater_equal: _same("a >= b"),
-    # & and |, as && branches and keeps the loop from becoming vector code.
+    # & and | instead of &&, which branches and prevents vector code.
     np.logical_and: _same("(a != 0) & (b != 0)"),
     np.logical_or: _same("(a != 0) | (b != 0)"),
     np.logical_xor: _same("(a != 0) != (b != 0)"),
@@ -138,7 +139,7 @@ EXPRESSIONS: Mapping[Callable[..., Any], Mapping[str, str]] = {
 
 
 def _expression(function: Callable[..., Any] | str, dtype: DType) -> str | None:
-    """Render the C expression of *function*, NumPy's or a text, on elements of *dtype*; None where there is none."""
+    """Render the C expression of *function*, NumPy's or a text, on elements of *dtype*; None if there is none."""
     return function if isinstance(function, str) else EXPRESSIONS.get(function, {}).get(dtype.kind)
 
 
@@ -179,7 +180,7 @@ def _narrowing(_call: RowCall, mode: str) -> str:
 
 
 def _reduction(call: RowCall, function: Any) -> str | None:
-    """Render an atomic without a result; *function* is NumPy's or a text in a (what is there) and b."""
+    """Render an atomic without a result; *function* is NumPy's or a text in a (the old value) and b."""
     expression = _expression(function, call.dst)
     if expression is None:
         return None
@@ -188,7 +189,7 @@ def _reduction(call: RowCall, function: Any) -> str | None:
 
 
 def _fetching(call: RowCall, function: Any) -> str | None:
-    """Render the same with what was there in dst, which may be the source."""
+    """Render the same with the old value in dst, which may be the source."""
     expression = _expression(function, call.dst)
     if expression is None:
         return None
@@ -200,10 +201,10 @@ def _fetching(call: RowCall, function: Any) -> str | None:
 
 
 def _divide(call: RowCall) -> str:
-    """Render a quotient; of integers toward zero, and Python refuses a divisor of 0."""
+    """Render a quotient, for integers rounded toward zero; Python rejects a divisor of 0."""
     if call.dst.kind == "float":
         return _elementwise(call, "a / b", _BOTH)
-    text = "(int64_t)a / (int64_t)b"  # of 32 bits the lowest by -1 would trap
+    text = "(int64_t)a / (int64_t)b"  # in 32 bits the lowest divided by -1 would trap
     return _no_zero(call) + _elementwise(call, text, _BOTH)
 
 
@@ -214,7 +215,7 @@ def _remainder(call: RowCall) -> str:
 
 
 def _compared_filter(call: RowCall) -> str:
-    """Render how many elements compare true, then those elements; Python does it in place, from a copy."""
+    """Render the count of elements that compare true, then those elements; in place, Python does it from a copy."""
     second = "const U_$dst b_ = GET_$dst(src1);" if "src1" in call.scalars else ""
     other = "b_" if second else "GET_$src1(src1[i])"
     test = f"compared_(mode, GET_$src0(src0[i]), {other})"
@@ -241,7 +242,7 @@ def _no_zero(call: RowCall) -> str:
 
 
 def _mask(call: RowCall) -> str:
-    """Render bits and those of a scalar, floats too."""
+    """Render an operation on the bits of elements and of a scalar, floats too."""
     word = f"u{8 * call.dst.size}"
     return (
         f"T_{word} bits; memcpy(&bits, &value, sizeof bits); T_{word} *to = (T_{word} *)dst; const T_{word} *frm = (const T_{word} *)src;\n"
@@ -250,7 +251,7 @@ def _mask(call: RowCall) -> str:
 
 
 def _bitwise(call: RowCall, function: Callable[..., Any]) -> str:
-    """Render the bits of two sources, floats too."""
+    """Render an operation on the bits of two sources, floats too."""
     word = f"T_u{8 * call.dst.size}"
     return (
         f"{word} *to = ({word} *)dst; const {word} *a_ = (const {word} *)src0, *b_ = (const {word} *)src1;\n"
@@ -260,7 +261,7 @@ def _bitwise(call: RowCall, function: Callable[..., Any]) -> str:
 
 
 def _extreme(_call: RowCall, beats: str, absolute: bool) -> str:
-    """Render the first element that no other beats, and its index; a NaN loses against every number."""
+    """Render the first element that no other exceeds, and its index; a NaN loses against every number."""
     key = "fabsf(GET_$src(src[i]))" if absolute else "GET_$src(src[i])"
     value = "PUT_$dst(best)" if absolute else "src[place]"
     return (
@@ -284,7 +285,7 @@ def _pad(call: RowCall) -> str:
 
 
 def _transpose(call: RowCall) -> str:
-    """Render a matrix turned, in squares that stay in the cache."""
+    """Render the transposition of a matrix, in squares that fit the cache."""
     if call.dst.size == 4:
         return "turned_(dst, src, height, width);"
     return (
@@ -309,7 +310,7 @@ _FUSIONS = (
 
 
 def _fusion(call: RowCall) -> str:
-    """Render two operations by a number; the vectors of the second and third operand are used again and again."""
+    """Render two operations selected by a number; the vectors of the second and third operand are repeated."""
     get = "".join(
         f" U_$dst {x} = GET_$dst({n});" for n, x in (("src1", "b"), ("src2", "c")) if n in call.scalars
     )
@@ -333,7 +334,7 @@ def _fusion(call: RowCall) -> str:
 
 
 def _fused(number: int, text: str, dst: DType) -> str:
-    """Render one fusion of a, b and c: products with a sum of floats round once, all else after each operation."""
+    """Render one fusion of a, b and c: products with a sum of floats round once, all others after each operation."""
     if dst.kind != "float":
         return f"PUT_$dst({text})"
     if number < 2:  # FMA and FMS
@@ -344,7 +345,7 @@ def _fused(number: int, text: str, dst: DType) -> str:
     return f"PUT_$dst(GET_$dst(PUT_$dst({first})) {' '.join(last)})"
 
 
-# -- pools: pictures in HWC order, as `isa.pool` has them ---------------------------------------------
+# -- pools: pictures in HWC order, as in `isa.pool` ---------------------------------------------
 
 
 def _strides(call: RowCall) -> tuple[str, str]:
@@ -354,7 +355,7 @@ def _strides(call: RowCall) -> tuple[str, str]:
 
 
 def _pool(call: RowCall, combine: Any, mean: bool) -> str | None:
-    """Render one number for each window and channel, the mean of *combine* or itself."""
+    """Render one number for each window and channel, the result of *combine* or its mean."""
     expression = _expression(combine, call.dst)
     down, right = _strides(call)
     # Sums of half have two accumulators, as kernels accepted on the card show (`isa.pool.TWO_SUMS`).
@@ -386,7 +387,7 @@ def _two_sums(down: str, right: str) -> str:
 
 
 def _windows(call: RowCall) -> str:
-    """Render how many windows there are where the last of a row shrinks."""
+    """Render the number of windows when the last of a row may be smaller."""
     down, right = _strides(call)
     return (
         f"const int64_t down_ = {down}, right_ = {right}, high = (height - kernel_height) / down_ + 1;\n"
@@ -395,11 +396,11 @@ def _windows(call: RowCall) -> str:
 
 
 def _largest(call: RowCall, values: bool) -> str:
-    """Render the place of the largest number of each window, with *values* behind these; a NaN loses, of equals the first is taken."""
+    """Render the index of the largest number of each window, followed with *values* by the number; a NaN loses, the first of equals wins."""
     size = call.types["src"].size
     value = f"dst[at_] = PUT_$dst(top); memcpy((uint8_t *)(dst + at_) + step_dst, &found, {size});"
     index = "dst[at_] = (T_$dst)place;"
-    # The value of a window is stored before the next is read: in place, Python does it from a copy.
+    # The value of a window is stored before the next is read; in place, Python does it from a copy.
     apart = f"if ((const void *)dst == (const void *)src) SLOW;\n  uint{8 * size}_t found;" if values else ""
     return (
         f"{apart}{_windows(call)}\n"
@@ -413,7 +414,7 @@ def _largest(call: RowCall, values: bool) -> str:
 
 
 def _unpool(call: RowCall, add: bool) -> str:
-    """Render numbers put or added back to their places in the windows; Python refuses a place outside of its window."""
+    """Render numbers put or added back at their indices in the windows; Python rejects an index outside of its window."""
     total = "PUT_$dst(GET_$dst(*to) + GET_$src(src[at_]))" if add else "src[at_]"
     each = "for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) for (int64_t c = 0; c < channel; c++)"
     place = "int64_t at_ = (y * wide + x) * channel + c, p = (int64_t)index[at_], w = x * right_ + p % kernel_width;"
@@ -425,7 +426,7 @@ def _unpool(call: RowCall, add: bool) -> str:
     )
 
 
-# Each window's share at each of its places, added up or the last one.
+# Each window's share at each of its indices, added up or only the last one.
 _SHARES = (
     "if (overlap != 0 && overlap != 1) SLOW;\n"
     "  const int64_t high = (height - kernel_height) / stride_h + 1, wide = (width - kernel_width) / stride_w + 1;\n"
@@ -437,7 +438,7 @@ _SHARES = (
 )
 
 
-# -- transcendental functions: NumPy's own loops (`machine.native.text.loops`), and what stands around them ----
+# -- transcendental functions: NumPy's own loops (`machine.native.text.loops`), with code around them ----
 
 _TILES = "for (int64_t k = 0; k < elem_count; k += TILE) { int64_t n = smaller_(elem_count - k, TILE);"
 _EXP, _EXP_WIDE, _TANH_WIDE = (
@@ -448,7 +449,7 @@ _BEND = float(np.sqrt(2 / np.pi))  # 0.7978846 in the formula of the error unit
 
 
 def _looped(call: RowCall, function: Any, names: list[str]) -> str | None:
-    """``dst[i] = function(...)`` of *names*, all of one type, by NumPy's loop for it; None where there is none."""
+    """Render ``dst[i] = function(...)`` of *names*, all of one type, by NumPy's loop for it; None if there is none."""
     dtype = call.dst
     if any(call.types.get(n) is not dtype for n in names) or len(names) not in (1, 2):
         return None
@@ -456,8 +457,8 @@ def _looped(call: RowCall, function: Any, names: list[str]) -> str | None:
     name = NAMES.get((function, f"{char * len(names)}->{char}"))
     if name is None:
         return None
-    operands = (*names, names[0])[:2]  # of one operand the second is not looked at
-    # NumPy copies operands first that are at no multiple of their elements.
+    operands = (*names, names[0])[:2]  # with one operand the second is ignored
+    # NumPy first copies operands whose addresses are not multiples of the element size.
     crooked = f"({' | '.join(f'(uintptr_t){n}' for n in ('dst', *names))}) % {dtype.size}"
     return (
         f"if (no_loop_(m, {name}) || {crooked}) SLOW;\n"
@@ -466,7 +467,7 @@ def _looped(call: RowCall, function: Any, names: list[str]) -> str | None:
 
 
 def _one(call: RowCall, function: Any, dtype: str) -> str | None:
-    """*function* of one number, computed in double and rounded to the type with suffix *dtype*."""
+    """Render *function* of one number, computed in double and rounded to the type with suffix *dtype*."""
     if call.types["value"].kind != "float":
         return None
     name = NAMES[function, "d->d"]
@@ -478,7 +479,7 @@ def _one(call: RowCall, function: Any, dtype: str) -> str | None:
 
 
 def _exponential(call: RowCall) -> str:
-    """Render the power of e with the floors of the hardware's table."""
+    """Render the power of e with the lower limits of the hardware's table."""
     if call.dst.size == 2:
         return (
             f"if (no_loop_(m, {_EXP_HALF})) SLOW;\n  {_TILES} f16 e_[TILE], x_[TILE]; memcpy(x_, src + k, (size_t)n * 2);\n"
@@ -492,7 +493,7 @@ def _exponential(call: RowCall) -> str:
     )
 
 
-# ``1 / (1 + e ** -x)`` in double, cut off at both ends.
+# ``1 / (1 + e ** -x)`` in double, clamped at both ends.
 _SIGMOID = (
     f"if (no_loop_(m, {_EXP_WIDE})) SLOW;\n  {_TILES} double e_[TILE], x_[TILE];\n"
     "    for (int64_t i = 0; i < n; i++) x_[i] = -(double)GET_$src(src[k + i]);\n"
@@ -506,27 +507,27 @@ _GELU = (
     f"if (no_loop_(m, {_TANH_WIDE}) || no_loop_(m, {_POWER_WIDE})) SLOW;\n"
     f"  {_TILES} double x_[TILE], y_[TILE]; const double three_ = 3;\n"
     "    for (int64_t i = 0; i < n; i++) x_[i] = (double)GET_$src(src[k + i]);\n"
-    f"    loop_(m, {_POWER_WIDE}, 2, y_, x_, &three_, n, 8, 0);\n"  # a stride of 0: one exponent for all
-    # In hexadecimal the doubles are Python's own.
+    f"    loop_(m, {_POWER_WIDE}, 2, y_, x_, &three_, n, 8, 0);\n"  # a stride of 0: the same exponent for all
+    # In hexadecimal the doubles are exactly Python's.
     f"    for (int64_t i = 0; i < n; i++) y_[i] = {_BEND.hex()} * (x_[i] + {(0.044715).hex()} * y_[i]);\n"
     f"    loop_(m, {_TANH_WIDE}, 1, y_, y_, y_, n, 8, 8);\n"
     "    for (int64_t i = 0; i < n; i++) dst[k + i] = narrow_to_$dst(x_[i] / 2 * (1 + y_[i]), RN); }"
 )
 
 
-# -- the tensor unit: what its rows do is in ``c/tensor.h``, which a kernel that multiplies has -----------
+# -- the tensor unit: its rows use ``c/tensor.h``, included by kernels that multiply -----------
 
-TENSOR_MARK = "Tensor_"  # in the text of each row that needs the header
+TENSOR_MARK = "Tensor_"  # occurs in the text of each row that needs the header
 
 
 def tensor_header() -> str:
-    """Return the C that stands before the rows."""
+    """Return the C before the rows."""
     text = (Path(__file__).parents[1] / "c" / "tensor.h").read_text(encoding="utf-8")
     return f"#include <stdlib.h>\nenum {{ EXACT = {EXACT}, TOGETHER = {TOGETHER} }};\n{text}"
 
 
 def _weight(name: str, count: str, terms: str) -> str:
-    """Render the filters in the operand *name*, and how they are multiplied."""
+    """Render the filters in the operand *name*, and the way they are multiplied."""
     near = f"generation == 3 ? {beside(3)} : {beside(5)}"
     return (
         f"({TENSOR_MARK}){{.weight = {name}, .size = sizeof *{name}, .count = {count}, .terms = {terms}, .near = {near}, "
@@ -546,7 +547,7 @@ def _mlp(call: RowCall) -> str:
 
 
 def _conv(call: RowCall) -> str:
-    """Render a convolution; with four numbers at its end the first of them is the dilation down, and none scales."""
+    """Render a convolution; with four numbers at its end the first of them is the dilation down, and there is no scale."""
     down, power = ("dilation_h", "fix_pos") if "out_dw" in call.scalars else ("fix_pos", "0")
     bias = "bias, E_$bias" if "bias" in call.row.operands else "0, 0"
     weight = _weight("weight", "co", "kernel_height * kernel_width * ci")
