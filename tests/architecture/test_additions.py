@@ -121,7 +121,7 @@ ADDITIONS = {
             "ENGINES = AUTO,", 'ENGINES = (*ENGINES, "tally")\n',
         ),
         "mlusim/machine/engine.py": (
-            "Return the compiled program of *kernel*, which is *covered*",
+            "Return the compiled program of *kernel*, with counters of statements if *covered*",
             '        if self.name == "tally":\n            from mlusim.engine.tally import Tally\n            return Tally()\n',
         ),
     },
