@@ -8,7 +8,7 @@ from attrs import fields_dict
 
 from mlusim.debug.look.causes import FAR, MANY, NO_FRAME, CauseSearch
 from mlusim.debug.look.describe import value_text
-from mlusim.debug.look.evaluate import c_scope, parse, reasons
+from mlusim.debug.look.evaluate import parse, reasons
 from mlusim.debug.look.origins import DEPTH, NODES, Byte, Origin
 from mlusim.debug.look.places import owner_in
 from mlusim.debug.source.pieces import LOCAL, POINTEE, Read, spelled
@@ -89,7 +89,7 @@ def _reads_of(session: "DebugSession", words: str) -> "list[Asked] | None":
     frame = session.frame()
     if frame is None:
         return None
-    scope = c_scope(frame, session.names())
+    scope = session.scope()
     if scope is None:
         return _of_python(session, words)
     try:

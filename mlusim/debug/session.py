@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import counted
-from mlusim.debug.look.evaluate import Answer, Expression, ask, parse
+from mlusim.debug.look.evaluate import Answer, Expression, ask, c_scope, parse
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import names_of, resolve
 from mlusim.debug.run.ahead import finds_nothing, first_stop, reaching
@@ -42,6 +42,7 @@ from mlusim.observe.names import checkers
 from mlusim.programs.program import Program, ScriptProgram, as_program
 
 if TYPE_CHECKING:
+    from mlusim.frontend.bangc.c_scope import FrameNames
     from mlusim.machine.core import Core
 
 
@@ -248,6 +249,10 @@ class DebugSession:
         """Return the value of an expression in the frame in focus, where it may also name *names* (None: the pointers of `names`)."""
         parsed = parse(expression) if isinstance(expression, str) else expression
         return ask(parsed, self.frame(), self.core(), self.names() if names is None else names)
+
+    def scope(self) -> "FrameNames | None":
+        """Return the names of C in the frame in focus, or without one those of the kernel's file; None in a Python kernel."""
+        return c_scope(self.frame(), self.names())
 
     def resolve(self, text: str) -> ByteSpan:
         """Return the bytes of *text* in the frame in focus; raises `UsageError` if it is not a place in memory."""

@@ -145,7 +145,7 @@ def _args(session: "DebugSession", words: str) -> str:
 
 
 def _macro(session: "DebugSession", words: str) -> str:
-    scope = c_scope(session.frame(), session.names())
+    scope = session.scope()
     if scope is None:
         raise UsageError(
             "this kernel is written in Python, which has no macros; `info locals` lists its variables"

@@ -12,7 +12,7 @@ from mlusim.debug import editing
 from mlusim.debug.console.command import MEMORY, Command, CommandContext, declared_as
 from mlusim.debug.look.c_shown import FORM_LETTERS, bits_of, displayed, elements_from, in_form
 from mlusim.debug.look.describe import Parted, elements, pointer_text, value_text
-from mlusim.debug.look.evaluate import BeyondMemory, c_scope, parse, unknown_names
+from mlusim.debug.look.evaluate import BeyondMemory, parse, unknown_names
 from mlusim.debug.look.places import locate
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
 from mlusim.debug.source.frames import place_of
@@ -353,7 +353,7 @@ def ptype(console: CommandContext, words: str) -> str:
     if not words:
         raise UsageError("ptype takes a type or an expression, as in `ptype Part` or `ptype part`")
     session = console.session
-    kind, scope = _type_of(session, words), c_scope(session.frame(), session.names())
+    kind, scope = _type_of(session, words), session.scope()
     if kind is None or scope is None or isinstance(kind, t.Void):
         return whatis(console, words)
     return f"type = {kind if isinstance(kind, str) else _defined(kind, scope.module.enumerations)}"
@@ -361,7 +361,7 @@ def ptype(console: CommandContext, words: str) -> str:
 
 def _type_of(session: "DebugSession", words: str) -> "t.Type | str | None":
     """Return the C type that *words* name, or that they have as an expression; for a function its declaration; None in a Python kernel."""
-    scope = c_scope(session.frame(), session.names())
+    scope = session.scope()
     if scope is None:
         return None
     # A variable hides a type with the same name, as in C.

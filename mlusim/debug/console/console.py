@@ -353,7 +353,7 @@ class Console(CommandContext):
         if kind == "task":
             return [name_of(core).removeprefix("task ") for core in session.look().cores]
         if kind == "macro":
-            scope = c_scope(session.frame(), session.names())
+            scope = session.scope()
             return [] if scope is None else list(macros_of(scope.module))
         if kind == "argument":
             frame = session.frame()
