@@ -139,7 +139,7 @@ class Engine:
     def _loaded(
         self, kernel: "Kernel", board: Board, why: str | None, mode: Mode, *, covered: bool
     ) -> "Loaded | None":
-        """Return the compiled program of *kernel*, which is *covered* if it counts its statements; None if Python runs it, because of *why* or as "auto" prefers."""
+        """Return the compiled program of *kernel*, with counters of statements if *covered*; None if Python runs it, because of *why* or as "auto" prefers."""
         if self.name == PYTHON or (self.name == AUTO and debugged()):
             return None
         if why is None and self.compiler is None:
