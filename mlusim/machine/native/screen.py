@@ -1089,10 +1089,10 @@ class Screen(Observer):
             self._shared = self._log.run(tuple(self._keys), self._sites)
         return self._shared
 
-    def shared(self) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
+    def shared(self, *, alone: bool = False) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
         """Yield each memory for which the order of accesses matters, with the accesses in their order: rows of low, high, kind, segment.
 
-        Reads alone need no order, and neither do atomics.
+        Reads alone need no order, and neither do atomics; *alone* yields the memories with such accesses as well.
         """
         table, memories = self._accesses[1 : 1 + int(self._accesses[0, 0])], tuple(self._keys)
         fresh, self._seen = table[self._seen :], len(table)
@@ -1100,7 +1100,8 @@ class Screen(Observer):
         self._kinds |= {divmod(number, KINDS) for number in present}
         keys = {key for key, _ in self._kinds}
         for key in sorted(keys):
-            if (key, WRITES) in self._kinds or {(key, READS), (key, CHANGES)} <= self._kinds:
+            mixed = (key, WRITES) in self._kinds or {(key, READS), (key, CHANGES)} <= self._kinds
+            if alone or mixed:
                 yield memories[key], (table if len(keys) == 1 else table[table[:, KEY] == key])[:, :KEY]
 
 

@@ -143,7 +143,7 @@ class TouchedGdram(Observer):
 
     def screened(self, screen: ObservedScreen) -> None:
         """Copy the accesses that C has recorded."""
-        for allocation, rows in screen.shared():
+        for allocation, rows in screen.shared(alone=True):
             if allocation.space is GDRAM:
                 for gathered, kinds in ((self._reads, (READS, CHANGES)), (self._writes, (CHANGES, WRITES))):
                     spans = rows[np.isin(rows[:, 2], kinds)]
