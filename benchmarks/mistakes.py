@@ -53,11 +53,10 @@ KINDS = {
     "tasks that store the same words": (8, 0, 5.0),
     "unwritten bytes stored": (5, 0, 2.0),
     "unwritten bytes that a sum takes, stored": (12, 13, 4.0),
-    "an unwritten scalar that decides": (6, 0, 20.0),
+    "an unwritten scalar that decides": (6, 0, 2.0),
     "a missing __sync() after which unwritten bytes are read": (4, 9, 3.0),
 }
-"""The mistakes by their numbers in the kernel, each with the number of its correct twin and the most that it may cost; for the unwritten
-scalar, Python repeats the launch."""
+"""The mistakes by their numbers in the kernel, each with the number of its correct twin and the most that it may cost."""
 
 
 def mistakes() -> Iterator[Row]:

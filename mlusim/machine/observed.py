@@ -3,6 +3,7 @@
 Types that refer to cores as well, such as `Effect` and `Observer`, are in `mlusim.machine.hub`.
 """
 
+import enum
 import re
 from enum import IntFlag
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -154,11 +155,19 @@ class ChangedValue(NamedTuple):
     times: int
 
 
+class Escape(enum.Enum):
+    """How bytes without a value escape: they are stored to GDRAM, or come of lanes that were mixed, or decide a test."""
+
+    STORED = enum.auto()
+    MIXED = enum.auto()
+    DECIDES = enum.auto()
+
+
 class EscapedAt(NamedTuple):
-    """The place that stores uninitialized bytes to GDRAM; for bytes of lanes that were *mixed*, the place of the mixing instruction."""
+    """The place at which bytes without a value escape; of mixed lanes that of the instruction that mixed them."""
 
     site: Site
-    mixed: bool
+    how: Escape
 
 
 class CountedEscape(NamedTuple):

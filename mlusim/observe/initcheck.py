@@ -17,7 +17,16 @@ from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA, settles
 from mlusim.machine.hub import Effect, ObservedScreen
-from mlusim.machine.observed import CountedEscape, EscapedAt, HeardEnough, Screened, Site, Step, TensorStore
+from mlusim.machine.observed import (
+    CountedEscape,
+    Escape,
+    EscapedAt,
+    HeardEnough,
+    Screened,
+    Site,
+    Step,
+    TensorStore,
+)
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, Mask
 from mlusim.memory.space import GDRAM, SRAM
@@ -299,6 +308,7 @@ class InitCheck(Checker):
         if step.row is None:
             if lacks:
                 self._scalar(effect)
+                steady = False  # what becomes of the value is counted each time
             news = self._fill(effect)
         elif not lacks and (
             step.name not in PARTIAL or all(self._shadow(a.allocation).full for a in step.writes)
@@ -602,10 +612,7 @@ class FirstEscapes(InitCheck):
 
     def __init__(self, escapes: Mapping[EscapedAt, CountedEscape]) -> None:
         super().__init__()
-        self._times: dict[Hashable, int] = {
-            ("mixed" if mixed else "initcheck-undefined-stored", site): escape.times
-            for (site, mixed), escape in escapes.items()
-        }
+        self._times: dict[Hashable, int] = {_key(at): escape.times for at, escape in escapes.items()}
 
     @property
     def complete(self) -> bool:
@@ -629,6 +636,17 @@ class FirstEscapes(InitCheck):
 
     def _keep(self, logged: Mapping[Allocation, tuple[TensorStore, ...]] = MappingProxyType({})) -> None:
         del logged
+
+
+def _key(at: EscapedAt) -> Hashable:
+    """Return what `InitCheck.report` is given for an escape."""
+    match at.how:
+        case Escape.STORED:
+            return "initcheck-undefined-stored", at.site
+        case Escape.MIXED:
+            return "mixed", at.site
+        case Escape.DECIDES:
+            return "initcheck-undefined-scalar", at.site, at.site
 
 
 def _goes_to(effect: Effect, verb: str, source: Access, offset: int) -> Iterator[str]:

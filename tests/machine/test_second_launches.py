@@ -25,8 +25,9 @@ from mlusim.arch.catalog import find_board
 from mlusim.machine.hub import attending
 from mlusim.machine.native import build
 from mlusim.observe.names import CHECKERS
-from mlusim.toolkit.server.protocol import _ANSWER, _REQUEST, OPS, ArgumentReader, ProgramSocket
-from mlusim.toolkit.server.session import LoadedKernel, NativeKernel, ProgramSession
+from mlusim.toolkit import record
+from mlusim.toolkit.server.protocol import OPS, ProgramSocket
+from mlusim.toolkit.server.session import ProgramSession
 
 TABLE = Path(__file__).with_name("second_launches.csv")
 SOURCE = """\
@@ -74,6 +75,8 @@ KERNELS = {
     "scale by a union": ("scale", 4, UNION1),
 }
 WAYS = ("second", "native", "checked", "driver", "host", "toolkit")
+REQUEST, ANSWER = struct.Struct("<IiQ5QQ"), struct.Struct("<i5IQ")  # as lib/protocol.h has them
+BOARD = "MLU370-X4"
 COPIES = ("fill", "copy", "tobytes", "tolist")  # methods of arrays that pass over their bytes
 COLUMNS = ("calls", "rooms", "bytes", "compilers", "processes")
 
@@ -105,29 +108,27 @@ def checked(device, kernel, dim, kind, arguments):
 
 
 def served(kernel, dim, kind):
-    """Return a function that has the process behind the toolkit's driver serve one launch, as a program sends it; its kernel is loaded."""
+    """Return a function that has the process behind the toolkit's driver serve one launch, as a program sends it."""
     file = os.memfd_create("device")
     os.truncate(file, 1 << 20)
-    session = ProgramSession(["MLU370-X4"], file, os.getpid(), {"engine": "native"})
+    session = ProgramSession([BOARD], file, os.getpid(), {"engine": "native"})
     os.close(file)
-    stub, board = 1, session.boards[0]
-    loaded = LoadedKernel(kernel, ArgumentReader(kernel.form.parameters, session._pointing))
-    session._kernels[stub] = NativeKernel(kernel.name, 0)
-    session._loaded[stub, board.device.board.arch.bang_arch] = loaded
     packets, answers = [], []
     connection = ProgramSocket(SimpleNamespace(recv=lambda _: packets.pop(), sendall=answers.append))
 
     def asked(op, *words, payload=b""):
-        packets.append(_REQUEST.pack(OPS[op], 0, 0, *words, *[0] * (5 - len(words)), len(payload)) + payload)
+        packets.append(REQUEST.pack(OPS[op], 0, 0, *words, *[0] * (5 - len(words)), len(payload)) + payload)
         connection.answer(session.handle(connection.receive()))
-        code, *_, value = _ANSWER.unpack_from(answer := answers.pop())
+        code, *_, value = ANSWER.unpack_from(answer := answers.pop())
         assert code == 0, answer
         return value
 
-    x, y, z = dim if isinstance(dim, tuple) else (dim, 1, 1)
-    words = stub, y << 32 | x, (4 * kind.unions or 1) << 32 | z
+    source = record.RecordSource(kernel.form.span.file, (), (), (find_board(BOARD),))
+    content = record.write(source, [kernel.plan.parts[0].file.form])[len(record.MAGIC) + 8 :]
+    stub, (x, y, z) = 1, dim if isinstance(dim, tuple) else (dim, 1, 1)
+    asked("KERNEL", asked("RECORD", payload=content), stub, payload=record.symbol_of(kernel.form).encode())
     given = struct.pack("<QQi", *(asked("MALLOC", 512 * 64) for _ in range(2)), 16)
-    return lambda: asked("LAUNCH", *words, payload=given)
+    return lambda: asked("LAUNCH", stub, y << 32 | x, (4 * kind.unions or 1) << 32 | z, payload=given)
 
 
 class Count:

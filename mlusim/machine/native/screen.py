@@ -34,6 +34,8 @@ from mlusim.machine.hub import (
 from mlusim.machine.native.text.screen import (
     ALL_HAVE,
     ALONE,
+    DECIDED,
+    DECISIONS,
     ESCAPED,
     ESCAPES,
     FLAG_LINE,
@@ -74,6 +76,7 @@ from mlusim.machine.observed import (
     ChangedValue,
     ChangedVector,
     CountedEscape,
+    Escape,
     EscapedAt,
     Screened,
     Site,
@@ -105,6 +108,9 @@ WORD = 8  # bytes of a small store
 MOST_NUMBER = (1 << 32) - 1
 MOST_SITES = 192  # of a kernel; with more, initcheck may not distinguish all writes (`observe.shadow.MOST`)
 KINDS = len((READS, CHANGES, WRITES))
+_ESCAPES = {ESCAPED: Escape.STORED, MIXED_ESCAPED: Escape.MIXED, DECIDED: Escape.DECIDES}
+_COUNTED = {ESCAPES: Escape.STORED, MIXED_ESCAPES: Escape.MIXED, DECISIONS: Escape.DECIDES}
+"""How uninitialized bytes escape, by what C reports of the first at a site, and by the number under which it counts further ones."""
 SCALARS = 2  # kinds of scalar accesses: loads and stores
 WAIT = "sync_io_move_compute"
 # Rows that Python executes in a run in C and that access no memory.
@@ -809,8 +815,8 @@ class Screen(Observer):
             assert view is not None
             self._read_first(view.allocation)
             return
-        if why in (ESCAPED, MIXED_ESCAPED):
-            at = EscapedAt(Site(*core.site()), why == MIXED_ESCAPED)
+        if why in _ESCAPES:
+            at = EscapedAt(Site(*core.site()), _ESCAPES[why])
             self._escaped(at, CountedEscape(core.place.task, 1))
             return
         if self.windows is not None and why in (WINDOW_MET, WINDOW_ENDS):
@@ -893,6 +899,8 @@ class Screen(Observer):
         mixed = self._stores["mixes"] and len(self._sites) > MOST_SITES
         if self._escapes and (self._stores["guessed"] or mixed or self.refused is not None):
             doubted |= Screened.INIT
+        if self._changes and any(at.how is Escape.DECIDES for at in self._escapes):
+            doubted |= Screened.INIT
         unclear = bool(self._changes) and bool(doubted & Screened.INIT)
         return doubted | (Screened.VALUE if unclear else Screened(0))
 
@@ -951,8 +959,8 @@ class Screen(Observer):
 
     def _counted(self, core: "NativeCore", what: int, site: Site, times: int) -> None:
         """Add C's count of repetitions of *what* on *core* at *site*, whose first occurrence was reported to Python."""
-        if what in (ESCAPES, MIXED_ESCAPES):
-            self._escaped(EscapedAt(site, what == MIXED_ESCAPES), CountedEscape(core.place.task, times))
+        if what in _COUNTED:
+            self._escaped(EscapedAt(site, _COUNTED[what]), CountedEscape(core.place.task, times))
         else:
             name = SCALAR_ACCESSES[what - MISPLACED] if what >= MISPLACED else f"__{ROWS[what - ALONE]}"
             self._left(self._left_out[site, name, core.place.memory_core]._replace(times=times))

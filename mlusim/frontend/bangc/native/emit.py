@@ -12,7 +12,7 @@ from attrs import define, field
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, bfloat16
 from mlusim.engine.contract import Mode
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import effectful
+from mlusim.frontend.bangc.ir.walk import acts, effectful, walk
 from mlusim.frontend.bangc.scalars import BINARY, REALS, SHIFTS, Real, most_shift
 from mlusim.frontend.bangc.walker import Walker
 
@@ -203,6 +203,7 @@ class CWalker(Walker[str, str]):
     """Statements (None) and outcomes of tests, with the numbers of their counters."""
     unset: frozenset[ir.Local] = frozenset()
     """In the current function: variables declared without a value."""
+    deciding: bool = False  # whether a test is being rendered that depends on one load
     changes: dict[Any, int] = field(factory=dict)  # values that change silently, as a screen reports them
     symbols: dict[str, int] = field(factory=dict)  # functions, and
     locals: dict[ir.Local, int] = field(factory=dict)  # pointer variables that a screen tracks
@@ -219,7 +220,14 @@ class CWalker(Walker[str, str]):
 
     def truth(self, test: ir.Expr) -> str:
         """Render the value of a number or a pointer as a condition."""
-        return self.value(test)
+        return self.decided((test,), test.span, lambda: self.value(test))
+
+    def decided(self, nodes: tuple[ir.Expr, ...], span: ir.Span, render: Callable[[], str]) -> str:
+        """Return what *render* makes of *nodes*, on which a test at *span* depends; for a screen, the one number that it loads decides."""
+        before, self.deciding = self.deciding, self.checked and _decisive(nodes, span)
+        rendered = render()
+        self.deciding = before
+        return rendered
 
     def outcome(self, rendered: str, span: ir.Span) -> str:
         """Render the value of the test at *span* together with the count of its outcome."""
@@ -283,12 +291,37 @@ class CWalker(Walker[str, str]):
         """Render the load of element *index* at *pointer*; *waits* is its wait class."""
         more = "" if isinstance(kind, t.Pointer) else f", {waits}"
         load = f"load_{_in_memory(kind)}(m, {pointer}, {index}, {self.site(span)}{more})"
+        if self.deciding and isinstance(kind, t.Arithmetic):
+            load = (
+                f"DECIDES_({_in_memory(kind)}, {kind.size}, {pointer}, {index}, {self.site(span)}, {waits})"
+            )
         # A byte of memory may have any value.
         return f"({load} != 0)" if isinstance(kind, t.Arithmetic) and kind.kind == "bool" else load
 
     def put(self, kind: t.Type, pointer: str, index: str, value: str, span: ir.Span) -> str:
         """Render a store to element *index* at *pointer*; the expression's value is the stored value."""
         return f"store_{_in_memory(kind)}(m, {pointer}, {index}, {value}, {self.site(span)})"
+
+
+_UNCLEAR = (
+    ir.Call,
+    ir.IntrinsicCall,
+    ir.LibraryCall,
+    ir.Invoke,
+    ir.Logical,
+    ir.Conditional,
+    ir.Comma,
+)
+
+
+def _decisive(nodes: tuple[ir.Expr, ...], span: ir.Span) -> bool:
+    """Return whether *nodes* load one number from memory, on the line of *span*, and nothing else but variables."""
+    every = [n for node in nodes for n in walk(node)]
+    loads = [n for n in every if isinstance(n, ir.Load) and not isinstance(n.place, ir.LocalStorage)]
+    if len(loads) != 1 or any(isinstance(n, _UNCLEAR) or acts(n) for n in every if isinstance(n, ir.Expr)):
+        return False
+    at = loads[0].span
+    return isinstance(loads[0].place, ir.Element) and (at.file, at.line) == (span.file, span.line)
 
 
 def literal_bytes(text: str) -> bytes:

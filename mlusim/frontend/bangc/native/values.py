@@ -238,7 +238,8 @@ def _compare(c: CWalker, node: ir.Compare) -> str:
             return f"((int64_t)address_(m, {a}) {node.op} (int64_t)address_(m, {b}))"
         return f"({a} {node.op} {b})"
 
-    return c.in_order((node.left, node.right), render)
+    nodes = node.left, node.right
+    return c.decided(nodes, node.span, lambda: c.in_order(nodes, render))
 
 
 def _offset(c: CWalker, node: ir.Offset) -> str:

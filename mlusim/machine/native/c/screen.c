@@ -44,19 +44,35 @@ static void escapes_at_(Core *m, int what, int why, int site) {
   m->site = site;
   up_(m, UP_SUSPECT, why, 0);
 }
-/* Bytes without a value, the first at flag *f*, are stored to GDRAM at *site*. */
+/* Where lanes were mixed on the way of the first byte without a value of *rows* of *n* bytes. */
+static int mixed_before_(const Core *m, At s, int64_t n, int64_t rows, int64_t step) {
+  const Stores_ *t = SCREEN_(m)->stores;
+  const uint8_t *f = 0;
+  if (LIKELY(!t->mixes)) return NOT_MIXED_;
+  for (int64_t k = 0; k < rows && !f; k++) f = memchr(flags_say_((At){s.a, s.o + k * step}, n, 0), 1, (size_t)n);
+  return !f || t->odd || SHARED(s.a->space) ? UNCLEAR_ : mixed_on_way_(t, f);
+}
+/* Bytes without a value are stored to GDRAM at *site*. */
 static void escapes_(Core *m, At s, int64_t n, int64_t rows, int64_t step, int site) {
-  Stores_ *t = SCREEN_(m)->stores;
   if (!(m->screens & SCREEN_INIT)) return;
-  int mixed = NOT_MIXED_;
-  if (UNLIKELY(t->mixes)) {
-    const uint8_t *f = 0;
-    for (int64_t k = 0; k < rows && !f; k++) f = memchr(flags_say_((At){s.a, s.o + k * step}, n, 0), 1, (size_t)n);
-    mixed = !f || t->odd || SHARED(s.a->space) ? UNCLEAR_ : mixed_on_way_(t, f);
-  }
-  if (mixed == UNCLEAR_) t->guessed = 1;
+  const int mixed = mixed_before_(m, s, n, rows, step);
+  if (mixed == UNCLEAR_) SCREEN_(m)->stores->guessed = 1;
   if (mixed >= 0) escapes_at_(m, MIXED_ESCAPES_, MIXED_ESCAPED, mixed);
   else escapes_at_(m, ESCAPES_, ESCAPED, site);
+}
+void loads_none_(Core *m, int site) {
+  Stores_ *t = SCREEN_(m)->stores;
+  if (!t->decided) suspect_(m, SCREEN_INIT, site);
+  t->decided = 0;
+}
+/* A number that is loaded at *site* has no value, and a test there depends on it. */
+void decides_(Core *m, At p, int64_t n, int site) {
+  if (!(m->screens & SCREEN_INIT) || m->nflights || busy_(m) || SHARED(p.a->space)) return;
+  const int mixed = mixed_before_(m, p, n, 1, 0);
+  if (mixed == UNCLEAR_) return;
+  SCREEN_(m)->stores->decided = 1;
+  if (mixed >= 0) escapes_at_(m, MIXED_ESCAPES_, MIXED_ESCAPED, mixed);
+  else escapes_at_(m, DECISIONS_, DECIDED, site);
 }
 /* What a statement at *site* has written lacks values: [low, high) of the flags; its sources follow. */
 static Lacking_ *leaves_(Core *m, At d, int64_t whole, int site) {

@@ -55,7 +55,7 @@ typedef struct Shared_ { int64_t low, high, time, value; int32_t key, segment, s
    it; *mixes*: its statement mixed lanes; *itself*: it read what it wrote, and no byte of that had a value. */
 typedef struct Source_ { uint8_t *flags; int64_t low, bytes; } Source_;
 typedef struct Lacking_ { const uint8_t *low, *high; int64_t number; int32_t site, mixes, clear, itself, many, spare; Source_ source[MOST_SOURCES]; } Lacking_;
-typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, shared, most, many, guessed, far, mixes, lacking, writes, odd, turned;
+typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, shared, most, many, guessed, far, mixes, lacking, writes, odd, turned, decided;
   Lacking_ lack[MOST_LACKING]; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
 /* What a core has done since it has waited for all: an operand of an event in each row.  *met*: two of the events may be in no order; *shared*: on
    bytes of GDRAM; *unclear*: not all of them are here. */
@@ -149,12 +149,19 @@ ALWAYS void computes_(Core *m, At p, int64_t n, int kind, int site) {
 #endif
 }
 COLD void misplaced_(Core *m, At p, int kind, int dtype, int site);
+/* A number without a value is loaded; Python is told where a test depends on it, unless that is all that comes of it. */
+COLD void loads_none_(Core *m, int site);
+COLD void decides_(Core *m, At p, int64_t n, int site);
+#define DECIDES_(S, n, q, i, site, waits) ({                                                      \
+    const Ptr from_ = (q); const int64_t nth_ = (i); const At at_ = see(m, moved_(from_, nth_, n)); \
+    if (UNLIKELY(at_.a->flags != 0) && ON_CHIP(at_.a->space) && !out(at_, n) && UNLIKELY(lacks_(at_, n))) decides_(m, at_, n, site); \
+    load_##S(m, from_, nth_, site, waits); })
 COLD void met_alone_(Core *m, int row, int site);
 /* A scalar access of a type with the number *dtype*. */
 ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int dtype, int site) {
   if (UNLIKELY((p.a->address + (uint64_t)p.o) & (uint64_t)(n - 1)) || UNLIKELY(p.a->space == WRAM || (m->memory_core && p.a->space == NRAM)))
     misplaced_(m, p, kind, dtype, site);
-  if (kind == READS_) { if (UNLIKELY(lacks_(p, n))) suspect_(m, SCREEN_INIT, site); }
+  if (kind == READS_) { if (UNLIKELY(lacks_(p, n))) loads_none_(m, site); }
   else given_(p, n);
   if (!(m->screens & SCREEN_RACE)) return;
   if (UNLIKELY(m->hears) && WINDOW(m)) noted_(m, -1, kind == READS_ ? HOW_READS : HOW_WRITES, p, n, site);

@@ -35,7 +35,8 @@ SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_WORDS = SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4
 MADE = 1 << 20  # larger than the numbers of tests of values: numbers for each row and rule
 MIXED_ESCAPES = MADE - 1  # uninitialized bytes mixed by an instruction are stored to GDRAM
-ESCAPES = MADE - 2  # uninitialized bytes are stored to GDRAM
+DECISIONS = MADE - 2  # a test depends on an uninitialized number
+ESCAPES = MADE - 3  # uninitialized bytes are stored to GDRAM
 MISPLACED = (
     ESCAPES - 2
 )  # a scalar load, and next a store, that is misaligned or in memory without scalar access
@@ -71,10 +72,8 @@ HOW_PIPE, HOW_PLACE = 1 << 8, 1 << 16
 """The use of an operand: bits, plus the pipe of a copy and the operand's position in the row, multiplied by these factors; a wait has its flags in place of the pipe."""
 WINDOW_MET, WINDOW_ENDS = 256, 512  # in addition to `Screened`: a window has an unordered event; it ends
 STORES_CONST = 1024  # a store to memory that is only read
-ESCAPED, MIXED_ESCAPED = (
-    2048,
-    4096,
-)  # uninitialized bytes are stored to GDRAM; the same for bytes of mixed lanes
+ESCAPED, MIXED_ESCAPED, DECIDED = 2048, 4096, 16384
+"""Uninitialized bytes are stored to GDRAM; bytes of mixed lanes are stored, or loaded for a test; uninitialized bytes are loaded for a test."""
 READ_FIRST = 8192  # a read of memory whose original bytes were not kept
 
 MOST_STORED = 1024  # places that store to partly uninitialized tensors; a power of two
@@ -105,7 +104,7 @@ STORES = np.dtype(
     [
         *((name, "i8") for name in ("stored", "number", "unclear", "alone")),
         *((name, "i8") for name in ("time", "pipe", "shared", "most", "many", "guessed", "far")),
-        *((name, "i8") for name in ("mixes", "lacking", "writes", "odd", "turned")),
+        *((name, "i8") for name in ("mixes", "lacking", "writes", "odd", "turned", "decided")),
         ("lack", LACKING, MOST_LACKING),
         ("store", STORED, MOST_STORED),
         ("store_at", "i2", 2 * MOST_STORED),
@@ -116,7 +115,8 @@ whether a core begins its task when the previous one has ended.  Then the number
 shared memory, the pipe of the last, and the record of their accesses: the address of `SHARED`, its capacity, the
 number of rows.  Then whether some byte with an uninitialized flag may be initialized, and whether uninitialized bytes
 of a tensor were read; whether lanes were mixed with such bytes, the number of `LACKING` rows, the number of such
-writes, whether some are unknown, and whether an instruction that mixes lanes has not done so."""
+writes, whether some are unknown, whether an instruction that mixes lanes has not done so, and whether the number that is
+being loaded is uninitialized and counted."""
 
 KEPT_PAGE = 1 << 12  # bytes of GDRAM copied together before a change, when tasks run at once
 MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 8192, 8192, 8  # the first three are powers of two
@@ -152,7 +152,7 @@ CONSTANTS = (
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_COMPARED": MOST_COMPARED, "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
-        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "ESCAPED": ESCAPED, "MIXED_ESCAPED": MIXED_ESCAPED, "READ_FIRST": READ_FIRST, "ESCAPES_": ESCAPES, "MIXED_ESCAPES_": MIXED_ESCAPES,
+        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "ESCAPED": ESCAPED, "MIXED_ESCAPED": MIXED_ESCAPED, "READ_FIRST": READ_FIRST, "ESCAPES_": ESCAPES, "MIXED_ESCAPES_": MIXED_ESCAPES, "DECIDED": DECIDED, "DECISIONS_": DECISIONS,
         "MOST_LACKING": MOST_LACKING, "MOST_SOURCES": MOST_SOURCES, "HOPS_": HOPS, "MOST_ASKED": MOST_ASKED, "MISPLACED_": MISPLACED, "ALONE_": ALONE, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "MOST_RECENT": MOST_RECENT, "SAMPLE": values.SAMPLE,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
         "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE, "TYPE_BYTES": TYPE_BYTES,
