@@ -86,20 +86,29 @@ class Verdict(Enum):
 
 
 @frozen
-class Disagreement:
-    """Shapes for which claim and plan disagree: *variable* from *first* to *last* by *step*.
+class ShapeRange:
+    """A rectangle of shapes: the last variable goes from *first* to *last* by *step*.
 
-    If there is another variable, it has *rows* values from *at* to *until*. *used* is the memory that the
-    plan needs at the last of these shapes, in bytes.
+    *at* and *until* are the first and last value of the other variable, if there is one; *rows* is the number
+    of its values.
     """
 
     at: Mapping[str, int]
     until: Mapping[str, int]
     rows: int
-    variable: str
     first: int
     last: int
     step: int
+
+
+@frozen
+class Disagreement(ShapeRange):
+    """Shapes for which claim and plan disagree; *variable* is the last one.
+
+    *used* is the memory that the plan needs at the last of these shapes, in bytes.
+    """
+
+    variable: str
     used: int
 
     @property
@@ -161,7 +170,7 @@ class Comparison:
 
 
 def _runs(
-    plan: Problem, variable: str, spans: "Sequence[ShapeRange]", fixed: Mapping[str, int]
+    plan: Problem, variable: str, spans: Sequence[ShapeRange], fixed: Mapping[str, int]
 ) -> tuple[Disagreement, ...]:
     if not spans:
         return ()
@@ -173,7 +182,7 @@ def _runs(
     needed = compile_exprs(stages, vector=True)(env)
     used = functools.reduce(np.maximum, [np.broadcast_to(n, len(spans)) for n in needed])
     return tuple(
-        Disagreement(s.at, s.until, s.rows, variable, s.first, s.last, s.step, int(u))
+        Disagreement(s.at, s.until, s.rows, s.first, s.last, s.step, variable, int(u))
         for s, u in zip(spans, used, strict=True)
     )
 
@@ -312,22 +321,6 @@ def parse_claim(text: str, variables: Mapping[str, Var], element: ElementType | 
 # Otherwise every value is compared, if there are not too many.
 
 _MOST_ROWS = 4096  # limit of rows compared value by value
-
-
-@frozen
-class ShapeRange:
-    """A rectangle of shapes: the last variable goes from *first* to *last* by *step*.
-
-    *at* and *until* are the first and last value of the other variable, if there is one; *rows* is the number
-    of its values.
-    """
-
-    at: Mapping[str, int]
-    until: Mapping[str, int]
-    rows: int
-    first: int
-    last: int
-    step: int
 
 
 @frozen

@@ -34,35 +34,22 @@ SHARED = (
     "bang_device_functions_extra.h",
 )
 """Headers that the front end uses, too."""
-_CNCC = """#!{python}
-import os, sys
-from pathlib import Path
-sys.path[:0] = {path!r}
-try:
-    from mlusim.toolkit.cncc import main
-except ImportError as error:
-    sys.exit(f"cncc: error: {{error}}: mlusim is gone from {python}; make the folder again with `mlusim toolkit`")
-sys.exit(main(sys.argv[1:], Path(__file__).resolve().parents[1]))
-"""
-_CNAS = """#!{python}
-import sys
-sys.path[:0] = {path!r}
-try:
-    from mlusim.toolkit.cnas import main
-except ImportError as error:
-    sys.exit(f"cnas: error: {{error}}: mlusim is gone from {python}; make the folder again with `mlusim toolkit`")
-sys.exit(main(sys.argv[1:]))
-"""
-_CNMON = """#!{python}
+_PROGRAM = """#!{python}
 import sys
 from pathlib import Path
 sys.path[:0] = {path!r}
 try:
-    from mlusim.toolkit.cnmon import main
+    from mlusim.toolkit.{tool} import main
 except ImportError as error:
-    sys.exit(f"cnmon: error: {{error}}: mlusim is gone from {python}; make the folder again with `mlusim toolkit`")
-sys.exit(main(sys.argv[1:], Path(__file__).resolve().parents[1]))
+    sys.exit(f"{tool}: error: {{error}}: mlusim is gone from {python}; make the folder again with `mlusim toolkit`")
+sys.exit(main({arguments}))
 """
+_ARGUMENTS = {
+    "cncc": "sys.argv[1:], Path(__file__).resolve().parents[1]",
+    "cnas": "sys.argv[1:]",
+    "cnmon": "sys.argv[1:], Path(__file__).resolve().parents[1]",
+}
+"""The programs in ``bin``, and what the ``main`` of each is given."""
 
 
 def make(directory: Path, board: Board) -> None:
@@ -109,9 +96,10 @@ def _texts(board: Board) -> Mapping[str, str]:
     values = {"python": sys.executable, "path": path[:1]}  # the first is where mlusim is imported from
     texts = {
         "lib64/mlusim.conf": f"{sys.executable}\n{board.name}\n",  # first: it identifies a begun folder
-        "bin/cncc": _CNCC.format(**values),
-        "bin/cnas": _CNAS.format(**values),
-        "bin/cnmon": _CNMON.format(**values),
+        **{
+            f"bin/{tool}": _PROGRAM.format(**values, tool=tool, arguments=arguments)
+            for tool, arguments in _ARGUMENTS.items()
+        },
         "include/mlusim_intrinsics.h": header_text(),
         "cmake/modules/FindBANG.cmake": (HERE / "cmake" / "FindBANG.cmake").read_text(encoding="utf-8"),
         "lib64/libbangc.so": "/* Code of the device that the vendor's compiler calls; kernels have none of it here. */\n",
