@@ -1,4 +1,4 @@
-/* What beside.h declares. */
+/* The functions declared in beside.h. */
 void keep_page_(Kept_ *kept, const Alloc *a, int64_t page) {
   uint8_t *state = kept->state + page, unkept = UNKEPT;
   if (__atomic_compare_exchange_n(state, &unkept, KEEPING, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
@@ -10,7 +10,7 @@ void keep_page_(Kept_ *kept, const Alloc *a, int64_t page) {
 void touch_(Core *m, At p, int64_t n, int writes, int site) {
   const int64_t low = p.o, high = p.o + n;
   if (n <= 0 || (!writes && (!p.a->writable || p.a->key < 0))) return;
-  if (p.a->key < 0) { m->site = site; up_(m, UP_SUSPECT, 1, 0); } /* the kernel said that it only reads there */
+  if (p.a->key < 0) { m->site = site; up_(m, UP_SUSPECT, 1, 0); } /* a const argument of the kernel */
   if (writes && p.a->flags) {
     Kept_ *kept = (Kept_ *)p.a->flags;
     for (int64_t page = low / KEPT_PAGE; page <= (high - 1) / KEPT_PAGE; page++)
@@ -24,7 +24,7 @@ void touch_(Core *m, At p, int64_t n, int writes, int site) {
     if (high > row[R_HIGH]) row[R_HIGH] = high;
     return;
   }
-  if (table[0] == table[1]) { m->site = site; up_(m, UP_SUSPECT, 0, 0); } /* Python makes room */
+  if (table[0] == table[1]) { m->site = site; up_(m, UP_SUSPECT, 0, 0); } /* Python makes space */
   *last = (int32_t)++table[0];
   row = table + R_COLUMNS * (int64_t)*last;
   row[R_LOW] = low; row[R_HIGH] = high; row[R_KIND] = writes; row[R_SEGMENT] = m->segment; row[R_KEY] = p.a->key;

@@ -1,6 +1,6 @@
-/* What tasks touch off chip in a launch of which several run at once: rows of low, high, kind, number of the task or union, key of
-   the memory, as in screen.h; they begin with their number and the most there may be.  Before bytes change, the page that they
-   are on is kept, once a launch, by the thread that comes first. */
+/* Off-chip accesses of tasks in a launch in which several run at once: rows of low, high, kind, number of the task or union, key of the memory, as
+   in screen.h; before them are their number and the capacity. Before bytes change, the first thread that changes their page copies it, once per
+   launch. */
 #define BESIDE_(...) __VA_ARGS__
 enum { R_LOW, R_HIGH, R_KIND, R_SEGMENT, R_KEY, R_COLUMNS };
 typedef struct Kept_ { uint8_t *copy; uint8_t state[]; } Kept_;

@@ -1,4 +1,4 @@
-/* What the copies call, which are rendered from their recipes (machine/native/text/copies.py). */
+/* Functions called by the copies, which are rendered from their recipes (machine/native/text/copies.py). */
 ALWAYS int far_direction(int d) { return FAR(DIRECTION_SRC[d]) || FAR(DIRECTION_DST[d]); }
 ALWAYS int in_sram(int d) { return (DIRECTION_SRC[d] == SRAM) + (DIRECTION_DST[d] == SRAM); }
 ALWAYS int unaligned_(int d, int64_t to, int64_t frm, int64_t size) {

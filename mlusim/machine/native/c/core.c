@@ -1,5 +1,5 @@
-/* What core.h declares: calls of Python, the log, what is in flight, barriers, polling. */
-/* Python executes a row; its result comes back in argv[0]. */
+/* The functions declared in core.h: calls of Python, the log, effects in flight, barriers, polling. */
+/* Let Python execute a row; the result is returned in argv[0]. */
 Argument row_up(Core *m, int row, int site, int n, const Argument *given) {
   for (int i = 0; i < n; i++) m->argv[i] = given[i];
   m->argc = n; m->site = site;
@@ -18,9 +18,9 @@ Argument library_up(Core *m, int name, int site, int n, const Argument *given) {
   up_(m, UP_LIBRARY, name, 0);
   return m->argv[0];
 }
-/* Loops and calls let Python look after signals now and then: sooner where instructions are long. */
+/* Called by loops and calls at intervals, so that Python handles signals; sooner if instructions are long. */
 void tick_(Core *m, int site) { m->fuel = FUEL; m->site = site; call_(m, m->look); }
-/* Of a memory that is poison when a task begins FIRST_POISON bytes are, and four times as many whenever more is asked for. */
+/* Of a memory that is poison when a task begins, FIRST_POISON bytes are filled, and four times as many at each request for more. */
 PART void poison_(Alloc *a, int64_t nbytes, int at_once) {
   a->nbytes = at_once || nbytes < 2 * FIRST_POISON ? nbytes : FIRST_POISON;
   memset(a->raw, POISON, (size_t)a->nbytes);
@@ -47,8 +47,8 @@ int deepen_(Core *m) {
   }
   return more;
 }
-/* The memory of an array of a function.  The tasks of a chain mostly declare what the first did, in that order and so at the same
-   bytes: Python hears of it where it is called for something else (machine/native/chain.py). */
+/* The memory of an array of a function. The tasks of a chain usually make the declarations of the first, in the same order and so at the same
+   addresses; Python gets them when it is called for another reason (machine/native/chain.py). */
 Ptr declared_(Core *m, int name, int site, int64_t place) {
   Chain *c = (Chain *)m->chain;
   if (c && c->met < c->known) {
@@ -72,7 +72,7 @@ void note_(Core *m, int kind, int64_t argument, int64_t l0, int64_t l1, int64_t 
   memcpy(r + LOG_SUMS, m->work, sizeof(int64_t) * (COLUMNS - LOG_SUMS));
   if (m->nlog == LOG_ROWS) { up_(m, UP_LOG, 0, 0); m->nlog = 0; }
 }
-/* What a task loads before it can compute: see mlusim/time/quantities.py. */
+/* Record the loads of a task before its first computation: see mlusim/time/quantities.py. */
 void head_ends_(Core *m) {
   m->head_transactions += m->work[W_TRANSACTIONS];
   m->head_transfers += (int)m->work[W_IO_STARTS];
@@ -82,10 +82,10 @@ void head_settles_(Core *m) {
   int begun = m->work[W_TRANSACTIONS] || m->head_transactions;
   if (begun && (m->work[W_VECTOR] || m->work[W_TENSOR_CYCLES] || m->work[W_IO_STARTS] >= LONGEST)) head_ends_(m);
 }
-/* Between GDRAM and the memories of the chip: lines of the host's caches are asked for before they are read, and large pieces are
-   written past them, since a line that is written as a whole need not be read first. */
+/* Copies between GDRAM and on-chip memories: lines of the host's caches are prefetched before they are read, and large pieces are written past the
+   caches, since a line that is written completely need not be read first. */
 #define HOST_LINE 64
-#define FETCHED 1024 /* bytes that are asked for before they are read */
+#define FETCHED 1024 /* bytes of prefetching */
 #if defined(__AVX2__)
 typedef long long W4_ __attribute__((vector_size(32)));
 #if defined(__clang__)
@@ -112,7 +112,7 @@ ALWAYS void move_line_(uint8_t *t, const uint8_t *s) {
   for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + k, HALF_); memcpy(t + k, &w, HALF_); }
 }
 PART void fetch_(uint8_t *t, const uint8_t *s, int64_t n) {
-  /* Of what is long four parts at once, on pages of their own: more lines are on their way. */
+  /* A long copy moves four parts at once, on separate pages, so that more lines are in transit. */
   const int64_t part = n >= 4 * AHEAD ? n / 4 & -(int64_t)HOST_LINE : 0;
   int64_t i = 0;
   for (; i < part; i += HOST_LINE) for (int k = 0; k < 4; k++) move_line_(t + k * part + i, s + k * part + i);
@@ -167,9 +167,9 @@ void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3, int
   if (!m->late) drain_(m, f.pipe);
   else if (m->compiled && inside_(m, &f)) land_inside_(m);
 }
-/* Behind an atomic that others may wait for. */
+/* Called after an atomic for which other tasks may wait. */
 void atomic_step_(Core *m, int unchanged) { if (unchanged || !team_pauses_(m)) up_(m, UP_ATOMIC, unchanged, 0); }
-/* A barrier: wait for the own pipes, then for the other cores; Python knows who they are, and which meeting that was. */
+/* A barrier: wait for the core's own pipes, then for the other cores; Python knows the cores, and the number of the meeting. */
 void meet_(Core *m, int row, int site, int passes) {
   NOTED_(begins_(m, site, row, 0);)
   m->counts[row]++;
@@ -177,12 +177,12 @@ void meet_(Core *m, int row, int site, int passes) {
   await_(m, FOR_ALL);
   if (m->nflights) { m->site = site; drain_(m, FOR_ALL); }
   SCREENED_(waits_(m, row, EVERY_LIST); if (!m->clusterDim && CLUSTER_ROW(row)) met_alone_(m, row, site);)
-  if (!m->clusterDim) return; /* a Block task has no others */
+  if (!m->clusterDim) return; /* a Block task has no other cores */
   m->site = site; m->met = 0;
   if (!team_meets_(m, row)) up_(m, UP_MEET, row, 0);
   if (m->met) note_(m, K_MEET, m->met, m->many, 0, 0, 0, 0);
 }
-/* Wait for the compute stream, and for the copies inside NRAM with what the move-DMA does before them. */
+/* Wait for the compute stream, and for the copies inside NRAM together with the move-DMA's earlier effects. */
 void wait_compute_(Core *m, int row) {
   NOTED_(begins_(m, m->site, row, 0);)
   m->counts[row]++;

@@ -1,4 +1,4 @@
-/* What a core does in C: calls of Python, accounts, the log, what is in flight, barriers. */
+/* A core's actions in C: calls of Python, accounts, the log, effects in flight, barriers. */
 COLD Argument row_up(Core *m, int row, int site, int n, const Argument *given);
 #define UP(m, row, site, ...) row_up(m, row, site, (int)(sizeof(Argument[]){__VA_ARGS__} / sizeof(Argument)), (Argument[]){__VA_ARGS__})
 NOTED_(COLD Argument row_up_noted_(Core *m, int row, int site, int place, int idle, int n, const Argument *given);)
@@ -9,13 +9,13 @@ ALWAYS double float_of(Argument a) { double f; memcpy(&f, &a.bits, 8); return f;
 COLD void tick_(Core *m, int site);
 #define TURN(m, site) do { if (UNLIKELY(((m)->fuel -= TURN_BYTES) < 0)) tick_(m, site); } while (0)
 
-enum { ALL_AT_ONCE = 0 SCREENED_(+ 1) }; /* a screen knows memories as they are */
+enum { ALL_AT_ONCE = 0 SCREENED_(+ 1) }; /* a screen needs the memories' true sizes */
 COLD Ptr declared_(Core *m, int name, int site, int64_t place);
 
 #define FAR(space) ((space) == GDRAM || (space) == LDRAM)
 
 /* ---- accounts ---- */
-#define COSTLY_ 16 /* functions and elements that are moved singly, in bytes of simple instructions: roughly */
+#define COSTLY_ 16 /* cost of functions and of elements moved singly, in bytes of simple instructions: roughly */
 ALWAYS void lines_(Core *m, int row, int64_t used, int64_t paid) {
   ((int64_t *)m->lines)[row] += paid;
   ((int64_t *)m->spare)[row] += -used & (VECTOR_BYTES - 1);
@@ -52,31 +52,31 @@ ALWAYS void await_(Core *m, int waits) {
 
 /* ---- bytes ---- */
 #define AHEAD (1 << 12)
-#define STREAMED (1 << 14) /* bytes of an instruction that are written past the caches, in pieces of SEGMENT at least */
+#define STREAMED (1 << 14) /* instructions of at least this many bytes are written past the caches, in pieces of at least SEGMENT */
 #define SEGMENT (1 << 9)
 void carry_far_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows);
-/* *n* bytes of a copy from src to dst, and *rows* of as many. */
+/* Copy *n* bytes from src to dst, or *rows* rows of *n* bytes. */
 ALWAYS void carry_(int dst, int src, uint8_t *t, const uint8_t *s, int64_t n) {
   if (n >= AHEAD && FAR(dst) != FAR(src)) carry_far_(dst, src, t, 0, s, 0, n, 1); else memmove(t, s, (size_t)n);
 }
 ALWAYS void carry_rows_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
   if (n >= SEGMENT && FAR(dst) != FAR(src)) carry_far_(dst, src, t, ts, s, fs, n, rows);
-  /* With a size that the compiler knows, memcpy is not a call. */
+  /* With a size known at compile time, memcpy is not a call. */
   else if (n == 4) for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, 4);
   else for (int64_t k = 0; k < rows; k++) memmove(t + k * ts, s + k * fs, (size_t)n);
 }
-/* Ask the memory for *n* bytes of GDRAM, which an instruction is going to change. */
+/* Prefetch *n* bytes of GDRAM that an instruction is about to change. */
 ALWAYS void ahead_(const Core *m, Ptr p, int64_t n) {
   At a = see(m, p);
   if (a.a->space == GDRAM && n <= AHEAD && !out(a, n)) for (int64_t i = 0; i < n; i += 64) __builtin_prefetch(at(a) + i, 1);
 }
 
-/* ---- what is in flight: copies of rows of bytes, and what Python issued (a row of numbers) ---- */
+/* ---- effects in flight: copies of rows of bytes, and effects issued by Python (a row of numbers) ---- */
 COLD void land_(Core *m, const Flight *f);
 COLD void drain_(Core *m, int pipes);
 COLD void settle_now_(Core *m, int pipe);
 ALWAYS void settle_(Core *m, int pipe) { if (UNLIKELY(m->pending)) settle_now_(m, pipe); }
-/* As Core._land_inside of machine/core.py: the last effect in flight lands where no other one on its pipe waits. */
+/* Like Core._land_inside of machine/core.py: the last effect in flight lands if no other one on its pipe waits. */
 ALWAYS int inside_(Core *m, const Flight *f) {
   const Alloc *a = (Alloc *)m->allocs;
   return f->pipe == P_MOVE && (f->number >= 0 ? f->size != 0 : a[f->dst].space == NRAM && a[f->src].space == NRAM);
@@ -96,7 +96,7 @@ void atomic_step_(Core *m, int unchanged);
 void meet_(Core *m, int row, int site, int passes);
 void wait_compute_(Core *m, int row);
 
-/* ---- telling polling from reading, as Polls of engine/contract.py does ---- */
+/* ---- distinguishing polls from reads, as Polls of engine/contract.py does ---- */
 #define SHARED(space) ((space) == GDRAM || (space) == SRAM)
 COLD void poll_load(Core *m, uint64_t address);
 COLD void poll_again(Core *m, int64_t nbytes);

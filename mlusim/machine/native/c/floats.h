@@ -1,4 +1,4 @@
-/* half and bfloat16: nearest even, as NumPy and ml_dtypes convert; rounding by mode; saturation. */
+/* half and bfloat16: rounding to nearest even, as NumPy and ml_dtypes do; rounding by mode; saturation. */
 #if defined(__F16C__)
 typedef float F8_ __attribute__((vector_size(32)));
 typedef short H8_ __attribute__((vector_size(16)));
@@ -61,7 +61,7 @@ ALWAYS void narrow_f16(f16 *d, const float *restrict s, int64_t n) {
   for (; i < n; i++) d[i] = to_f16(s[i]);
 }
 ALWAYS void widen_b16(float *restrict d, const b16 *s, int64_t n) { for (int64_t i = 0; i < n; i++) d[i] = from_b16(s[i]); }
-/* As if there were no NaN, and where there is one, which the largest bits tell, once more. */
+/* Converted as if there were no NaN; if the maximum of the bits shows one, converted again. */
 ALWAYS void narrow_b16(b16 *d, const float *restrict s, int64_t n) {
   uint32_t most = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -86,10 +86,10 @@ ALWAYS double whole_(double x, int mode) {
     default: { double w = floor(x); return x - w >= 0.5 ? w + 1 : w; }
   }
 }
-/* A whole number as an integer in [low, high]; NaN becomes 0. */
+/* Convert a whole number to an integer in [low, high]; NaN becomes 0. */
 ALWAYS int64_t saturate_(double w, double low, double high) { return w != w ? 0 : (int64_t)(w < low ? low : w > high ? high : w); }
 ALWAYS double scaled_(double x, int64_t power) { return power ? ldexp(x, (int)power) : x; }
-/* The bits of a float with p bits of fraction and e of exponent. */
+/* Return the bits of a float with p bits of fraction and e of exponent. */
 PART uint32_t narrow_(double x, int mode, int p, int e) {
   uint64_t b; memcpy(&b, &x, 8);
   uint32_t sign = (uint32_t)(b >> 63), infinity = ((1u << e) - 1) << p;
@@ -123,7 +123,7 @@ PART uint32_t narrow_(double x, int mode, int p, int e) {
 ALWAYS f16 narrow_to_f16(double x, int mode) { return (f16)narrow_(x, mode, 10, 5); }
 ALWAYS b16 narrow_to_b16(double x, int mode) { return (b16)narrow_(x, mode, 7, 8); }
 ALWAYS float narrow_to_f32(double x, int mode) { return float_(narrow_(x, mode, 23, 8)); }
-/* The sum of a and b, rounded to odd: exact enough for every later rounding to fewer bits. */
+/* Return the sum of a and b, rounded to odd: exact enough for every later rounding to fewer bits. */
 ALWAYS double odd_sum_(double a, double b) {
   double total = a + b, part = total - a, rest = (a - (total - part)) + (b - part);
   int64_t bits; memcpy(&bits, &total, 8);
@@ -134,7 +134,7 @@ ALWAYS double odd_sum_(double a, double b) {
 UNALIGNED(f16, f16_u) UNALIGNED(b16, b16_u) UNALIGNED(float, f32_u) UNALIGNED(double, f64_u) UNALIGNED(int8_t, i8_u)
 UNALIGNED(int16_t, i16_u) UNALIGNED(int32_t, i32_u) UNALIGNED(int64_t, i64_u) UNALIGNED(uint8_t, u8_u)
 UNALIGNED(uint16_t, u16_u) UNALIGNED(uint32_t, u32_u) UNALIGNED(uint64_t, u64_u)
-/* By the suffix of an element type: how it lies in memory, what it computes in, and the ways in and out. */
+/* By the suffix of an element type: its type in memory, its computing type, and the conversions in both directions. */
 #define T_f16 f16_u
 #define T_b16 b16_u
 #define T_f32 f32_u
@@ -190,7 +190,7 @@ UNALIGNED(uint16_t, u16_u) UNALIGNED(uint32_t, u32_u) UNALIGNED(uint64_t, u64_u)
 #define LOW_u8 0.0
 #define HIGH_u8 255.0
 #define IS_NAN(x) ((x) != (x))
-/* -0 is below +0: of equal numbers the bits are joined, as isa/elementwise.py has it.  NaN loses (FMAX) or wins (MAX). */
+/* -0 is smaller than +0: the bits of equal numbers are joined, as in isa/elementwise.py. NaN loses (FMAX) or wins (MAX). */
 ALWAYS float upper_(float chosen, float a, float b) { return float_(bits_(chosen) & (bits_(a) | ~-(uint32_t)(a == b))); }
 ALWAYS float lower_(float chosen, float a, float b) { return float_(bits_(chosen) | (bits_(a) & -(uint32_t)(a == b))); }
 ALWAYS float FMAX_f32(float a, float b) { return upper_(a > b || IS_NAN(b) ? a : b, a, b); }

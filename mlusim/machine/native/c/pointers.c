@@ -1,19 +1,19 @@
-/* What pointers.h declares: the way up to Python. */
-/* Python has one lock.  A core that runs beside others gives it back, keeps the state of its thread in `thread`, and takes the
-   lock for its calls. */
+/* The functions declared in pointers.h: calls of Python. */
+/* Python has one lock. A core that runs at the same time as others releases it, keeps the state of its thread in `thread`, and acquires the lock
+   for its calls. */
 void take_lock_(Core *m) {
   void *thread = m->thread;
   m->thread = 0;
   if (thread) ((void (*)(void *))m->restore)(thread);
 }
 void give_lock_(Core *m) { m->thread = ((void *(*)(void))m->save)(); }
-/* Python has to do something for the task that runs: nothing follows it in C alone. */
+/* Python has work for the running task, after which nothing follows in C alone. */
 void for_python_(Core *m) {
   Chain *c = (Chain *)m->chain;
   if (c) c->called = 1;
   if (c && c->team) ((Team *)c->team)->called = 1;
 }
-void call_(Core *m, void *object) { /* what it raises, an interrupt too, is raised where C was called */
+void call_(Core *m, void *object) { /* exceptions, including interrupts, are raised at the call of C */
   const int gave = m->thread != 0;
   if (gave) take_lock_(m);
   void *done = ((void *(*)(void *))m->call)(object);
@@ -39,7 +39,7 @@ void state_now_(Core *m) {
 int64_t up_(Core *m, int64_t why, int64_t a, int64_t b) {
   int inside = m->inside;
   if (!inside && MAY_LOOK(why)) state_now_(m);
-  /* To have room in a record is nothing that the task has to be known for. */
+  /* A request for space in a record does not concern the task. */
   if (why != UP_SUSPECT || a) for_python_(m);
   if (why != UP_LOG && why != UP_STEPS) while (deepen_(m));
   m->asked[0] = why; m->asked[1] = a; m->asked[2] = b;

@@ -1,9 +1,9 @@
-/* Vector registers: bytes in a variable's cell.  One that nothing has written begins with a mark that no instruction makes. */
+/* Vector registers: bytes in a variable's cell. An unwritten register begins with a mark that no instruction produces. */
 ALWAYS void unset_(uint8_t *r) { memcpy(r, UNSET_, sizeof UNSET_); }
 ALWAYS int is_set_(const uint8_t *r) { return memcmp(r, UNSET_, sizeof UNSET_) != 0; }
 ALWAYS Argument a_register(const uint8_t *r, int dtype) { return (Argument){IS_REGISTER, dtype, (uint64_t)(uintptr_t)r}; }
 ALWAYS void unset_all_(uint8_t *r, int64_t count) { for (int64_t i = 0; i < count; i++) unset_(r + i * REGISTER_BYTES); }
-/* The register that a pointer leads to; what leads to none is refused by Python. */
+/* Return the register of a pointer; Python rejects a pointer to anything else. */
 ALWAYS uint8_t *register_(Core *m, Ptr p, int site) {
   At q = see(m, p);
   if (UNLIKELY(q.a->space != CELL || out(q, REGISTER_BYTES))) access_up(m, 0, p, 0, -1, a_integer(0, -1), site);
@@ -16,10 +16,10 @@ PART void of_registers_(Core *m, int row) {
   m->work[W_VECTOR] += lines + START;
   ((int64_t *)m->lines)[row] += lines;
 }
-enum { ALL_LANES_, KEEPS_LANES_, CLEARS_LANES_, CHOOSES_LANES_ };  /* what becomes of the lanes that a mask has not set; choosing: the row says */
-enum { ABSENT_ = 2 };  /* a lane of a mask, a byte each, is 0 or 1, or this one: registers of wider elements have fewer lanes */
+enum { ALL_LANES_, KEEPS_LANES_, CLEARS_LANES_, CHOOSES_LANES_ };  /* the lanes that a mask has not set are all written, kept, cleared, or as the row says */
+enum { ABSENT_ = 2 };  /* a mask's lane is a byte, 0 or 1, or this value in registers of wider elements, which have fewer lanes */
 ALWAYS int has_lanes_(const uint8_t *mask, int lanes) { return is_set_(mask) && !memchr(mask, ABSENT_, (size_t)lanes); }
-/* Whether Python is to say what is wrong, and has; the arguments of a row are the destination, its sources and its mask. */
+/* Return whether Python has to report an error, and has done so; a row's arguments are the destination, its sources and its mask. */
 PART int of_python_(Core *m, int row, int site, int good, Argument d, const Argument *sources, const uint8_t *mask, int how, int lanes) {
   good &= !m->memory_core && (how != KEEPS_LANES_ || is_set_((const uint8_t *)(uintptr_t)d.bits)) && (!mask || has_lanes_(mask, lanes));
   Argument given[5] = {d};
@@ -38,12 +38,12 @@ ALWAYS void lane_moved_(uint8_t *to, const uint8_t *from, int64_t i, int size) {
   else if (size == 2) ((i16_u *)to)[i] = ((const i16_u *)from)[i];
   else to[i] = from[i];
 }
-/* Set those of the first lanes that a mask has set; the others stay or become 0. */
+/* Set those of the first lanes whose mask is set; the others stay or become 0. */
 PART void lanes_of_(uint8_t *d, const uint8_t *from, const uint8_t *mask, int how, int size, int64_t count) {
   if (how == CLEARS_LANES_) memset(d, 0, REGISTER_BYTES);
   for (int64_t i = 0; i < count; i++) if (mask[i]) lane_moved_(d, from, i, size);
 }
-/* One instruction: its sources are registers, or numbers that stand in every lane of one. */
+/* One instruction: its sources are registers, or numbers used in every lane. */
 #define REGISTER_HEAD(NAME, S, MADE, GOOD)                                                                            \
   PART void NAME##_##S(Core *m, int row, int site, int dtype, uint8_t *d, const uint8_t *r0, const uint8_t *r1, const uint8_t *r2, const uint8_t *mask, int how) { \
     const int lanes = REGISTER_BYTES / (int)sizeof(T_##S);                                                              \
@@ -69,7 +69,7 @@ PART void lanes_of_(uint8_t *d, const uint8_t *from, const uint8_t *mask, int ho
   }
 #define COMPARED_ROWS(NAME, S, SIGN)                                                                                  \
   REGISTER_ROW(vv_##NAME, S, LANE_(S, a_) SIGN LANE_(S, b_)) SETP_ROW(NAME, S, SIGN)
-/* Rows of masks: a lane that one of the sources does not have, the result does not have. */
+/* Rows of masks: a lane absent in one of the sources is absent in the result. */
 #define MASK_ROW(NAME, VALUE)                                                                                         \
   PART void NAME##_mask(Core *m, int row, int site, int dtype, uint8_t *d, const uint8_t *a_, const uint8_t *b_, const uint8_t *r2, const uint8_t *mask, int how) { \
     const Argument sources[3] = {a_register(a_, dtype), a_register(b_, dtype), a_register(r2, dtype)};                  \
@@ -96,9 +96,9 @@ MASK_ROW(vv_move, a_[i]) MASK_ROW(vv_not, !a_[i]) MASK_ROW(vv_and, a_[i] & b_[i]
   REGISTER_ROW(vv_select, S, LANE_(S, (mask[i] ? a_ : b_)))                                                           \
   REGISTER_ROW(vv_index, S, LANE_(S, a_) + GET_##S(PUT_##S(GET_##S(PUT_##S(i)) * LANE_(S, b_))))
 #define REAL_ROWS(S) REGISTER_ROWS(S) REGISTER_ROW(vv_div, S, LANE_(S, a_) / LANE_(S, b_))
-/* A count of all bits or more, unsigned, shifts all of them out. */
+/* An unsigned count of all bits or more shifts all of them out. */
 #define SHIFT_(N, TYPE, SIGN, PAST) ((uint##N##_t)b_[i] < N ? (TYPE)a_[i] SIGN b_[i] : (PAST))
-/* Divisors of 0 are Python's to refuse where their lanes count; elsewhere 1 does as well. */
+/* Python rejects divisors of 0 in active lanes; in others the divisor 1 serves. */
 #define DIVISOR_(WIDE, i) ((WIDE)(b_[i] ? b_[i] : 1))
 #define DIVIDED_ROW(NAME, S, WIDE, SIGN)                                                                              \
   CHECKED_ROW(NAME, S, divides_##S(b_, mask, lanes), (WIDE)a_[i] SIGN DIVISOR_(WIDE, i))
@@ -119,7 +119,7 @@ REAL_ROWS(f32) REAL_ROWS(f16)
 WHOLE_ROWS(i8, 8, int64_t) WHOLE_ROWS(u8, 8, uint64_t)
 WHOLE_ROWS(i16, 16, int64_t) WHOLE_ROWS(u16, 16, uint64_t) WHOLE_ROWS(i32, 32, int64_t) WHOLE_ROWS(u32, 32, uint64_t)
 ALWAYS int64_t paid_(int64_t count, int size) { return count * (size == 1 ? 2 : size); } /* single bytes count as two to a lane */
-/* The first elements of a register, *size* bytes each, to NRAM; *same*: both are of one element type. */
+/* Store the first elements of a register, *size* bytes each, to NRAM; *same*: both have the same element type. */
 PART void vv_store_(Core *m, int row, int site, int same, int size, Argument to, Argument from, int64_t count, int given) {
   At d = see(m, to.bits);
   const uint8_t *r = (const uint8_t *)(uintptr_t)from.bits;
@@ -133,7 +133,7 @@ PART void vv_store_(Core *m, int row, int site, int same, int size, Argument to,
   memcpy(at(d), r, (size_t)bytes);
   vector_(m, row, paid_(count, size));
 }
-/* The first elements of a register from NRAM; those behind them become 0. */
+/* Load the first elements of a register from NRAM; the following ones become 0. */
 PART void vv_load_(Core *m, int row, int site, int same, int size, Argument to, Argument from, int64_t count, int given) {
   At s = see(m, from.bits);
   uint8_t *r = (uint8_t *)(uintptr_t)to.bits;
@@ -148,7 +148,7 @@ PART void vv_load_(Core *m, int row, int site, int same, int size, Argument to, 
   memset(r + bytes, 0, (size_t)(REGISTER_BYTES - bytes));
   vector_(m, row, paid_(count, size));
 }
-/* The first elements of a register from or to NRAM where the mask is set. */
+/* Load or store the first elements of a register where the mask is set. */
 PART void vv_masked_(Core *m, int row, int site, int same, int size, Argument to, Argument from, int64_t count, int given, const uint8_t *mask, int how) {
   const int load = how != ALL_LANES_, lanes = REGISTER_BYTES / size;
   At q = see(m, load ? from.bits : to.bits);

@@ -1,4 +1,4 @@
-/* What several rows' bodies share. */
+/* Code shared by the bodies of several rows. */
 #define MODE_tz TZ
 #define MODE_oz OZ
 #define MODE_up UP_
@@ -7,7 +7,7 @@
 #define MODE_rn RN
 #define MODE_rm RM
 #define compared_(mode, a, b) ((mode) == 0 ? (a) == (b) : (mode) == 1 ? (a) != (b) : (mode) == 2 ? (a) < (b) : (mode) == 3 ? (a) <= (b) : (mode) == 4 ? (a) > (b) : (a) >= (b))
-/* The sum of each lane of the lines, then a tree over the lanes, every step in the type of the elements. */
+/* Return the sum of each lane over the lines, then of a tree over the lanes, every step in the type of the elements. */
 #define LANE_SUM(S) PART T_##S lane_sum_##S(const T_##S *src, int64_t n) { \
   enum { LANES = 128 / sizeof(T_##S) }; T_##S lane[LANES]; \
   for (int i = 0; i < LANES; i++) lane[i] = PUT_##S(0); \
@@ -17,7 +17,7 @@
   for (int w = LANES / 2; w; w /= 2) for (int i = 0; i < w; i++) lane[i] = PUT_##S(GET_##S(lane[i]) + GET_##S(lane[i + w])); \
   return lane[0]; }
 LANE_SUM(f16) LANE_SUM(b16) LANE_SUM(f32)
-/* NumPy's own loops, by their numbers: a function and its data for each; 0 where there is none. */
+/* NumPy's own loops, by their numbers: a function and its data for each; 0 for a missing loop. */
 typedef void (*Loop)(char **, const intptr_t *, const intptr_t *, void *);
 ALWAYS int no_loop_(const Core *m, int k) { return !((void **)m->loops)[2 * k]; }
 PART void loop_(const Core *m, int k, int sources, void *dst, const void *a, const void *b, int64_t n, int64_t size, int64_t step_b) {
@@ -25,7 +25,7 @@ PART void loop_(const Core *m, int k, int sources, void *dst, const void *a, con
   intptr_t count = n, steps[3] = {size, sources == 1 ? size : step_b, size};
   ((Loop)((void **)m->loops)[2 * k])(args, &count, steps, ((void **)m->loops)[2 * k + 1]);
 }
-/* A matrix of words of 32 bits turned, eight rows by eight at a time; what is left at its edges one by one. */
+/* Transpose a matrix of 32-bit words, eight rows by eight columns at a time, and the words at its edges one by one. */
 #if defined(__AVX2__) && defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define EIGHT_
@@ -57,7 +57,7 @@ PART void turned_(void *to, const void *from, int64_t height, int64_t width) {
   int64_t high = 0, wide = 0;
 #ifdef EIGHT_
   high = height & ~7ll, wide = width & ~7ll;
-  /* Down the rows: what is written stays in few lines. */
+  /* Down the rows, so that few lines are written at a time. */
   for (int64_t w = 0; w < wide; w += 8) for (int64_t h = 0; h < high; h += 8)
     turn_eight_(dst + w * height + h, src + h * width + w, height, width);
 #endif

@@ -1,5 +1,5 @@
-/* What scalars.h declares. */
-/* Python loads or stores one element, and says what is wrong with it. */
+/* The functions declared in scalars.h. */
+/* Let Python load or store one element, and report its error. */
 Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argument value, int site) {
   m->argv[0] = a_pointer(p, dtype); m->argv[1] = a_integer(i, -1); m->argv[2] = value; m->argc = 3; m->site = site;
   up_(m, UP_ACCESS, store, 0);
@@ -19,19 +19,19 @@ Ptr far_away_(Ptr p, int forward) {
   const int64_t end = number_(p) ? INT64_C(1) << (OFFSET_BITS - 1) : REACH;
   return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)(forward ? end - (end > REACH ? WHOLE_ : 0) : -end);
 }
-/* A load of what several cores see: it may be a poll. */
+/* Account for a load of shared memory, which may be a poll. */
 void shared_load_(Core *m, At p, int site, int waits) {
   m->loads[p.a->counted + waits]++;
   NOTED_(accesses_(m, site, p.a->counted + waits);)
   m->site = site;
   poll_load(m, p.a->address + (uint64_t)p.o);
 }
-/* The address that a pointer is as a number; variables have none, nor has one that has left its memory for good. */
+/* Return a pointer's address as a number; variables have none, nor has a pointer that has left its memory for good. */
 void fault_(Core *m, int why, int site) { m->site = site; up_(m, UP_FAULT, why, 0); }
-/* The index of an element of an array in a record, which does not leave the array; an open one in memory ends where the memory does. */
+/* Check the index of an element of an array in a record, which must stay in the array; an open array in memory ends where the memory does. */
 void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int64_t size, int text, int site) {
   const int gone = see(m, array).a->space == CELL && out(see(m, array), count * size);
-  if (gone) { access_up(m, 0, array, 0, 3, a_integer(0, -1), site); return; } /* the record is not there */
+  if (gone) { access_up(m, 0, array, 0, 3, a_integer(0, -1), site); return; } /* the record does not exist */
   const int64_t most = REACH / size;
   if (offset_(p) >= REACH || at > most) at = most; /* as far as pointers reach */
   if (offset_(p) <= -REACH || at < -most) at = -most;
@@ -39,11 +39,11 @@ void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int64_t s
   m->site = site;
   up_(m, UP_FAULT, FAULT_ELEMENT, 4);
 }
-/* The pointer that an address is; what leads to no memory keeps its address. */
+/* Return the pointer for an address; an address outside of any memory is kept as a number. */
 Ptr pointer_of(Core *m, uint64_t address) {
-  SCREENED_(if (address) suspect_(m, ~0, m->site);) /* it may lead to memory that the screen does not know */
+  SCREENED_(if (address) suspect_(m, ~0, m->site);) /* it may point to memory that the screen does not know */
   while (deepen_(m));
-  int64_t behind = 0; /* the end of one allocation may be the begin of the next */
+  int64_t behind = 0; /* the end of one allocation may be the beginning of the next */
   if (address) for (int64_t n = 1; n < m->nallocs; n++) {
     const Alloc *a = (Alloc *)m->allocs + n;
     if (a->address <= address && address < a->address + (uint64_t)a->nbytes) return ((uint64_t)n << OFFSET_BITS) + (address - a->address);
@@ -53,7 +53,7 @@ Ptr pointer_of(Core *m, uint64_t address) {
   return address < REACH ? address : REACH;
 }
 Ptr load_pointer_elsewhere_(Core *m, At q, Ptr p, int64_t i, int site) {
-  if (q.a->space == CELL && q.a->read == 8) return (Ptr)(-REACH / 2); /* beside pointers that a compiler has on the stack: their use is a fault */
+  if (q.a->space == CELL && q.a->read == 8) return (Ptr)(-REACH / 2); /* near pointers that a compiler has on the stack: their use is a fault */
   return pointer_of(m, load_u64(m, p, i, site, 0));
 }
 Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site) {
@@ -66,13 +66,13 @@ Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site) {
   store_u64(m, p, i, shown_(m, v, site), site);
   return v;
 }
-/* Objects with virtual methods: the number of the class is where C++ has its pointer to a table, in variables only. */
+/* Objects with virtual methods, in variables only: the number of the class replaces C++'s pointer to a table. */
 Ptr become_(Core *m, Ptr p, uint64_t number) {
   uint8_t *found = (uint8_t *)object_(m, p, 8);
   if (found) memcpy(found, &number, 8);
   return p;
 }
-/* The class of an object; of one in simulated memory it is *own*, that of the pointer, where no other is derived of it. */
+/* Return the class of an object; in simulated memory it is *own*, the pointer's, if no other class is derived from it. */
 uint64_t class_(Core *m, Ptr p, uint64_t own, int derived, int site) {
   const uint8_t *found = object_(m, p, 8);
   if (LIKELY(found)) { uint64_t n; memcpy(&n, found, 8); return n; }

@@ -1,13 +1,13 @@
-/* Scalar accesses through pointers, and numbers as C on the device has them. */
+/* Scalar accesses through pointers, and numbers as in C on the device. */
 COLD Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argument value, int site);
-/* Pointers move by bytes; beyond what any memory has they stay outside of all: from the ends of the offset no step leads
-   back, and no pointer to other bytes is made of one that had no offset.  An address that leads to no memory is a number.
-   Not cold: the compiler may ask a function without effects ahead of time, and then holds everything behind it for cold too. */
-#define WHOLE_ 4096 /* the far ends are whole multiples of every element */
+/* Pointers move by bytes; beyond the end of any memory they stay outside: no step leads back from the limits of the offset, and a number without an
+   offset never becomes a pointer to bytes. An address outside of all memory is a number. Not cold: the compiler may call a function without effects
+   early, and would then treat everything after it as cold, too. */
+#define WHOLE_ 4096 /* the limits are whole multiples of every element */
 __attribute__((const)) Ptr far_away_(Ptr p, int forward);
 ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
   if (__builtin_constant_p(count) && count == 0) return p; /* within reach already */
-  const int64_t most = (REACH - WHOLE_) / size; /* a wider step leaves every reach, and its product might wrap */
+  const int64_t most = (REACH - WHOLE_) / size; /* a larger step leaves any range, and its product might wrap */
   if (UNLIKELY((uint64_t)(count + most) > (uint64_t)(2 * most))) return far_away_(p, count > 0);
   int64_t to = offset_(p) + count * size;
   if (UNLIKELY((uint64_t)(to + REACH) / (uint64_t)(2 * REACH))) return far_away_(p, to > 0);
@@ -16,7 +16,7 @@ ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
 ALWAYS int64_t back_(int64_t n) { return n == INT64_MIN ? INT64_MAX : -n; }
 #define OWN(space) ((space) < SPACES)
 void shared_load_(Core *m, At p, int site, int waits);
-/* What is rare is called, not inlined: a kernel has hundreds of accesses, and the compiler takes longer over each. */
+/* Rare work is called, not inlined: a kernel has hundreds of accesses, and inlining would slow the compiler. */
 #define ACCESS(T, S, D, AS, OF)                                                                                   \
   COLD T refused_load_##S(Core *m, Ptr q, int64_t i, int site, int waits);                                        \
   COLD T refused_store_##S(Core *m, Ptr q, int64_t i, T v, int site);                                             \
@@ -40,7 +40,7 @@ void shared_load_(Core *m, At p, int site, int waits);
 #define INTEGER(D) a_integer((int64_t)v, D)
 #define REAL(G, D) a_float(G(v), D)
 #define R_INT(T) (T)(int64_t)r.bits
-/* Every element type: how C names it, its suffix, its number, a value as an argument for Python, and back. */
+/* Every element type: its name in C, its suffix, its number, and the conversion of a value to an argument for Python and back. */
 #define ACCESSED(A) \
   A(f16, f16, 0, REAL(from_f16, 0), to_f16((float)float_of(r))) \
   A(b16, b16, 1, REAL(from_b16, 1), to_b16((float)float_of(r))) \
@@ -60,7 +60,7 @@ ALWAYS uint64_t shown_(Core *m, Ptr p, int site) {
   if (UNLIKELY(number_(p) && (uint64_t)(offset_(p) + REACH) >= (uint64_t)(2 * REACH))) fault_(m, FAULT_FAR, site);
   return address_(m, p);
 }
-/* Elements between two pointers; where that means nothing, Python says so. */
+/* Return the elements between two pointers; if they have no meaning, Python reports it. */
 ALWAYS int64_t reached_(int64_t offset) { return smaller_(larger_(offset, -REACH), REACH); }
 ALWAYS int64_t distance_(Core *m, Ptr p, Ptr q, int64_t size, int dtype, int site) {
   At a = see(m, p), b = see(m, q);
@@ -72,15 +72,15 @@ ALWAYS int64_t distance_(Core *m, Ptr p, Ptr q, int64_t size, int dtype, int sit
 }
 ALWAYS int64_t divided_(int64_t a, int64_t b) { return b == -1 ? -(uint64_t)a : a / b; }
 ALWAYS int64_t remaining_(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
-/* From a float to an integer: toward zero, the nearest limit beyond it, 0 of NaN. */
+/* Convert a float to an integer: toward zero, to the nearest limit if out of range, and 0 for NaN. */
 #define FROM_FLOAT(T, low, high) ALWAYS T T##_of(double x) { return x != x ? 0 : x <= (double)(low) ? (low) : x >= (double)(high) ? (high) : (T)x; }
 FROM_FLOAT(int8_t, INT8_MIN, INT8_MAX) FROM_FLOAT(int16_t, INT16_MIN, INT16_MAX) FROM_FLOAT(int32_t, INT32_MIN, INT32_MAX)
 FROM_FLOAT(int64_t, INT64_MIN, INT64_MAX) FROM_FLOAT(uint8_t, 0, UINT8_MAX) FROM_FLOAT(uint16_t, 0, UINT16_MAX)
 FROM_FLOAT(uint32_t, 0, UINT32_MAX) FROM_FLOAT(uint64_t, 0, UINT64_MAX)
 
-/* Variables that have an address: each in an allocation of its own, numbered from the top, while its function runs. */
+/* Variables that have an address: each is an allocation of its own, numbered from the top, while its function runs. */
 typedef struct Frame { Core *m; int64_t top; int32_t ncells, depth; } Frame;
-/* Calls within calls end before the thread's stack does; where the system does not tell its end, two MiB from here. */
+/* Recursion ends before the thread's stack does; if the system does not provide its end, two MiB from here. */
 #define HERE_ ((uint64_t)(uintptr_t)__builtin_frame_address(0))
 #define DEEPER_(m, most, site) do { if (UNLIKELY(++(m)->depth > (most) || HERE_ < (m)->stack_end)) fault_(m, FAULT_DEPTH, site); } while (0)
 #define PASSED_(m, number) (++((uint64_t *)(m)->cover)[number])
@@ -100,7 +100,7 @@ PART Ptr cell_(Core *m, int64_t size, int64_t element) {
   m->cells_top += (size + 15) & ~15ll;
   return (uint64_t)number << OFFSET_BITS;
 }
-/* The variable at p is a constant from now on; the text of that number names it. */
+/* Make the variable at p a constant; *text* is the number of its name. */
 PART Ptr fixed_(Core *m, Ptr p, int text) {
   Alloc *a = (Alloc *)m->allocs + number_(p);
   a->writable = 0; a->counted = (int16_t)text;
@@ -122,24 +122,24 @@ ALWAYS Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
   if (UNLIKELY(OWN(q.a->space) || out(q, 8))) return load_pointer_elsewhere_(m, q, p, i, site);
   Ptr v; memcpy(&v, at(q), 8); return v;
 }
-/* The bytes of an object that is a variable; null elsewhere. */
+/* Return the bytes of an object that is a variable; null for others. */
 ALWAYS const uint8_t *object_(const Core *m, Ptr p, int64_t bytes) {
   At q = see(m, p);
   return q.a->space == CELL && !out(q, bytes) ? at(q) : 0;
 }
-/* The bytes of a record that is a variable, where a function reads its members; null elsewhere. */
+/* Return the bytes of a record that is a variable, for reads of its members; null for others. */
 ALWAYS const uint8_t *record_(const Core *m, Ptr p, int64_t bytes) {
   const uint8_t *found = object_(m, p, bytes);
   SCREENED_(if (found && see(m, p).a->flags && any_(FLAGS_(see(m, p)), bytes)) return 0;)
   return found;
 }
-/* The same of one that is going to be stored to: null where it is a constant. */
+/* Return the same for a store: null for a constant. */
 ALWAYS const uint8_t *changing_(const Core *m, Ptr p, int64_t bytes) { return see(m, p).a->writable ? record_(m, p, bytes) : 0; }
 Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site);
 ALWAYS int64_t whole_of(Argument a) { return a.kind == IS_FLOAT ? (int64_t)float_of(a) : (int64_t)a.bits; }
 ALWAYS double number_of(Argument a) { return a.kind == IS_FLOAT ? float_of(a) : (double)(int64_t)a.bits; }
 ALWAYS double round_half_away(double x) { return isfinite(x) ? copysign(floor(fabs(x) + 0.5), x) : x; }
-/* Division of integers: toward zero; by zero it is a fault. */
+/* Division of integers rounds toward zero; division by zero is a fault. */
 #define DIVISIONS(T, S, NEGATIVE) \
   ALWAYS T quotient_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); SCREENED_(if (NEGATIVE && b == (T)-1 && a && a == (T)(0 - a)) suspect_(m, SCREEN_VALUE, site);) return NEGATIVE && b == (T)-1 ? (T)(0 - a) : (T)(a / b); } \
   ALWAYS T rest_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); SCREENED_(if (NEGATIVE && b == (T)-1 && a && a == (T)(0 - a)) suspect_(m, SCREEN_VALUE, site);) return NEGATIVE && b == (T)-1 ? 0 : (T)(a % b); }

@@ -1,4 +1,4 @@
-/* What steps.h declares. */
+/* The functions declared in steps.h. */
 uint32_t *step_place_(const Steps *t, const int64_t *step) {
   uint64_t h = UINT64_C(0xcbf29ce484222325);
   for (int k = 0; k < STEP_WORDS; k++) { h = (h ^ (uint64_t)step[k]) * UINT64_C(0x9e3779b97f4a7c15); h ^= h >> 32; }
@@ -7,7 +7,7 @@ uint32_t *step_place_(const Steps *t, const int64_t *step) {
     if (!*place || !memcmp((const int64_t *)t->rows + STEP_WORDS * (int64_t)(*place - 1), step, sizeof(int64_t) * STEP_WORDS)) return place;
   }
 }
-/* The number of a step, which may be new. */
+/* Return the number of a step, which may be new. */
 int64_t step_(Core *m, const int64_t *step) {
   Steps *t = (Steps *)OWN_STEPS_(m)->table;
   uint32_t *place = step_place_(t, step);
@@ -23,7 +23,7 @@ void counts_step_(Core *m, int64_t number) {
   if (UNLIKELY(number >= n->room)) up_(m, UP_STEPS, 1, 0);
   ((int64_t *)n->more)[number]++;
 }
-/* The step of the instruction that the core is in, which has added this; mostly it is what the last one of its line was. */
+/* Return the step of the core's current instruction with these additions; usually it is the last one of its line. */
 int64_t step_now_(Core *m, int64_t issued, const int64_t *added) {
   Noted *n = OWN_STEPS_(m);
   Steps *t = (Steps *)n->table;
@@ -42,13 +42,13 @@ int64_t step_of_row_(Core *m, int64_t site, int64_t number, int64_t lanes, int64
   memcpy(step + S_COLUMNS + R_OWN, load, sizeof(int64_t) * (R_SUMS - R_OWN));
   return step_(m, step);
 }
-/* Attribute what has been added since then to the instruction that the core is in. */
+/* Attribute the additions since then to the core's current instruction. */
 void steps_settle_(Core *m) {
   Noted *n = OWN_STEPS_(m);
   int64_t added[PLACES], changed = 0;
   n->open = 0;
   for (int k = 0; k < PLACES; k++) { added[k] = m->work[k] - n->added_up[k]; changed |= added[k]; n->added_up[k] = m->work[k]; }
-  if (changed && n->flies) { /* only bytes are added behind a flight */
+  if (changed && n->flies) { /* after a flight only bytes are added */
     ((uint32_t *)n->owners)[n->ncuts - 1] =
       (uint32_t)step_of_row_(m, n->site, n->number, n->lanes, n->flight_issued, added[W_IO] + added[W_MOVE], n->flight_kind, n->flight_load);
     n->flies = 0;
@@ -64,7 +64,7 @@ uint32_t access_(Core *m, int site, int counter) {
   const int store = counter >= LOAD_PLACES;
   int64_t step[STEP_WORDS] = {[S_SITE] = site, [S_NUMBER] = store ? N_STORE : N_LOAD, [S_ISSUED] = 1};
   step[S_COLUMNS] = K_END;
-  step[S_COLUMNS + R_LOADS + counter] = 1; /* those of stores lie behind those of loads */
+  step[S_COLUMNS + R_LOADS + counter] = 1; /* those of stores follow those of loads */
   const uint32_t number = (uint32_t)step_(m, step) + 1;
   ((uint32_t *)((Steps *)OWN_STEPS_(m)->table)->accesses)[ACCESSES * (int64_t)site + counter] = number;
   return number;
@@ -73,7 +73,7 @@ void fenced_(Core *m) {
   Noted *n = OWN_STEPS_(m);
   n->fenced = 1; n->fence_site = n->site; n->fence_number = n->number; n->fence_lanes = n->lanes;
 }
-/* A row of the log is about to be written: whose it is. */
+/* Record the step of a row that is about to be written to the log. */
 void owns_(Core *m, int kind, const int64_t *load) {
   Noted *n = OWN_STEPS_(m);
   if (kind == K_END || memcmp(m->work, n->added_up, sizeof n->added_up)) steps_settle_(m);

@@ -1,5 +1,5 @@
-/* Every instruction of a core, noted beside its log: as NotedLog of mlusim/time/log.py does, which says what each part means.  The
-   distinct steps are the launch's; Python makes room where it is short (machine/native/steps.py). */
+/* Every instruction of a core, recorded beside its log in the form of NotedLog in mlusim/time/log.py, which describes each part. The distinct steps
+   belong to the launch; Python makes space when there is too little (machine/native/steps.py). */
 #define NOTED_(...) __VA_ARGS__
 enum { STEP_WORDS = S_COLUMNS + COLUMNS, NO_SITE = -1 };
 #define OWN_STEPS_(m) ((Noted *)(m)->steps)

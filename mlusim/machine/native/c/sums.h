@@ -1,7 +1,7 @@
-/* Sums of atomics without a result, in a launch of which several tasks run at once.  The order in which tasks come to a float decides its
-   last bits.  So the thread with the first tasks adds at once; the others write down what they would add, page by page, and it is
-   added in the order of tasks when all have ended.  Most kernels that scatter add many zeros, so that words of 0 are left out
-   of what is written down; they are added all the same.  A bit for each line of 64 bytes says where there was a sum. */
+/* Sums of atomics without a result, in a launch in which several tasks run at once. The order of additions to a float determines its last bits. So
+   the thread with the first tasks adds at once; the others record their additions, page by page, and these are made in the order of tasks when all
+   have ended. Most kernels that scatter add many zeros, so words of 0 are left out of the records; they are added all the same. A bit for each line of
+   64 bytes says whether there was a sum. */
 enum { AT_ONCE, LATER, IN_THE_RECORD };
 enum { LINE_BYTES = KEPT_PAGE / 64, WORD = 4, EIGHT = 8 * WORD };
 typedef struct SumLog_ { uint8_t *begin, *top, *end; } SumLog_;
@@ -12,14 +12,14 @@ enum { MOST_ADDED = sizeof(Added_) + KEPT_PAGE / EIGHT + KEPT_PAGE + 2 * EIGHT }
 #if defined(__AVX2__) && !defined(PLAIN)
 typedef int Eight_ __attribute__((vector_size(32)));
 typedef float Floats_ __attribute__((vector_size(32)));
-static Eight_ PACK_[256], SPREAD_[256]; /* for each mask: where the words that are not 0 are, and where each of the eight is among them */
+static Eight_ PACK_[256], SPREAD_[256]; /* for each mask: the positions of the words that are not 0, and the position of each of the eight words among them */
 __attribute__((constructor)) static void fill_packs_(void) {
   for (int mask = 0; mask < 256; mask++) for (int i = 0, k = 0; i < 8; i++) {
     ((int *)&SPREAD_[mask])[i] = k;
     if (mask >> i & 1) ((int *)&PACK_[mask])[k++] = i;
   }
 }
-/* The words of eight that are not 0, one after another, as a mask. */
+/* Pack those of eight words that are not 0, and return their mask. */
 ALWAYS unsigned pack_(uint8_t *to, const uint8_t *from) {
   Eight_ v; memcpy(&v, from, EIGHT);
   const unsigned mask = ~(unsigned)__builtin_ia32_movmskps256((Floats_)(v == (Eight_){0})) & 255;
@@ -49,7 +49,7 @@ ALWAYS void spread_(uint8_t *to, const uint8_t *from, unsigned mask) {
   }
 }
 #endif
-/* Note which of the *eights* of *from* are not 0 in *mask*, and those behind it; where they end. */
+/* Write the masks of the *eights* of *from*, followed by the words that are not 0; return the end. */
 ALWAYS uint8_t *pack_all_(uint8_t *mask, uint8_t *to, const uint8_t *from, int64_t eights) {
   for (int64_t i = 0; i < eights; i++) { mask[i] = (uint8_t)pack_(to, from + EIGHT * i); to += WORD * __builtin_popcount(mask[i]); }
   return to;
@@ -59,7 +59,7 @@ ALWAYS const uint8_t *spread_all_(uint8_t *to, const uint8_t *mask, const uint8_
   return from;
 }
 #if defined(__AVX2__) && !defined(NARROW) && !defined(PLAIN)
-/* Twice as many at once, where the processor can. */
+/* Twice as many at once, if the processor can. */
 typedef int Sixteen_ __attribute__((vector_size(64)));
 static int wide_;
 __attribute__((constructor)) static void look_for_wide_(void) { __builtin_cpu_init(); wide_ = __builtin_cpu_supports("avx512f"); }
@@ -91,7 +91,7 @@ __attribute__((target("avx512f,popcnt"), noinline, unused)) static const uint8_t
 #define PACK_ALL pack_all_
 #define SPREAD_ALL spread_all_
 #endif
-/* Write down that *n* bytes of *from*, all on one page, are to be added. */
+/* Record the addition of *n* bytes of *from*, all on one page. */
 ALWAYS uint8_t *note_sum_(uint8_t *top, At p, int64_t n, const uint8_t *from, int dtype) {
   const Added_ head = {p.o, (int32_t)p.a->key, (uint16_t)n, (uint16_t)dtype};
   memcpy(top, &head, sizeof head);
@@ -114,13 +114,13 @@ PART __attribute__((noinline)) void add_later_(Core *m, At p, int64_t n, const u
     p.o += many; from += many;
   }
 }
-/* The same of one value for *n* bytes. */
+/* Record the same for one value repeated over *n* bytes. */
 PART __attribute__((noinline)) void add_same_later_(Core *m, At p, int64_t n, const void *value, int64_t size, int dtype, int site) {
   uint8_t same[EIGHT];
   for (int64_t i = 0; i < EIGHT; i += size) memcpy(same + i, value, (size_t)size);
   for (int64_t i = 0; i < n; i += EIGHT) add_later_(m, (At){p.a, p.o + i}, smaller_(n - i, EIGHT), same, dtype, site);
 }
-/* Note where a task adds; whether that is to be later. */
+/* Record the place of a task's addition; return whether it is made later. */
 ALWAYS int add_to_page_(Core *m, const Alloc *a, int64_t page, int64_t first, int64_t last) {
   Sums_ *s = (Sums_ *)m->sums;
   s->lines[a->key][page] |= ~UINT64_C(0) >> (63 - last / LINE_BYTES + first / LINE_BYTES) << first / LINE_BYTES;

@@ -1,7 +1,7 @@
-/* The tasks of a launch, one behind the other, at once, or meeting at barriers; and the functions that Python calls. */
+/* The tasks of a launch, one after the other, at once, or meeting at barriers; and the functions called by Python. */
 /* ---- unions whose cores meet in C (machine/native/team.py) ---- */
-/* Each task that has begun is on a strand of Python's, and leaves it for another one where it waits.  Who is next follows from one
-   queue, as in machine/scheduling/scheduler.py: woken tasks come behind those that were ready before. */
+/* Each task that has begun is on a strand of Python's, and leaves it for another one when it waits. The next core is determined by one queue, as in
+   machine/scheduling/scheduler.py: woken tasks come after those that were ready before. */
 #define MEMBER_(t, i) ((int64_t *)(t)->table + M_COLUMNS * (i))
 #define MEETING_(t, i, slot) ((int64_t *)(t)->meetings + ((i) / (t)->members * (t)->slots + (slot)) * ((t)->members + 1))
 #define LEFT_(t, i) ((int64_t *)(t)->left)[(i) / (t)->members]
@@ -11,7 +11,7 @@ PART int64_t team_takes_(Team *t) {
   t->first = (t->first + 1) % t->room; t->ready--;
   return what;
 }
-/* The core that is next stays in front of the queue; where a union is next, it begins, and its cores are. */
+/* Return the next core, which stays first in the queue; if a union is next, it begins, and its cores are queued. */
 PART int64_t team_next_(Team *t) {
   const int64_t what = ((int64_t *)t->queue)[t->first];
   if (what >= 0) return what;
@@ -33,7 +33,7 @@ PART int64_t team_next_(Team *t) {
   }
   return ((int64_t *)t->queue)[t->first];
 }
-/* Leave the strand for the one of the core that is next, or for one on which that begins; what the call returns when it is come back to. */
+/* Switch to the strand of the next core, or to one on which it begins; return the call's result when this strand is resumed. */
 PART void *team_leaves_(Team *t) {
   void *(*call)(void *) = (void *(*)(void *))t->call;
   const int64_t next = team_next_(t), *row = MEMBER_(t, next);
@@ -48,7 +48,7 @@ PART void team_parks_(Core *m, Team *t) {
   if (!done) { for_python_(m); longjmp(*(jmp_buf *)m->jump, 1); }
   ((void (*)(void *))t->drop)(done);
 }
-/* Meet the others at a barrier; 0 where Python has to see to it: it cannot complete, or Python has taken over. */
+/* Meet the others at a barrier; return 0 if Python must handle it: it cannot complete, or Python has taken over. */
 int team_meets_(Core *m, int row) {
   Team *t = m->chain ? (Team *)((Chain *)m->chain)->team : 0;
   if (!t || t->called) return 0;
@@ -74,7 +74,7 @@ int team_meets_(Core *m, int row) {
   }
   return 1;
 }
-/* Let the others run, for what they may wait for has changed; 0 where that is Python's. */
+/* Let the others run, because a condition they may wait for has changed; return 0 if Python must do so. */
 int team_pauses_(Core *m) {
   Team *t = m->chain ? (Team *)((Chain *)m->chain)->team : 0;
   if (!t || t->called) return 0;
@@ -82,23 +82,23 @@ int team_pauses_(Core *m) {
   return 1;
 }
 
-/* ---- what Python calls ---- */
+/* ---- functions called by Python ---- */
 #define GUARDED(m, what) jmp_buf outer; memcpy(outer, m->jump, sizeof outer); \
   if (!setjmp(*(jmp_buf *)m->jump)) { what; } memcpy(m->jump, outer, sizeof outer)
 VISIBLE int64_t mlusim_sizeof(void) { return sizeof(Core); }
 VISIBLE void mlusim_beside(Core *m, const uint64_t *words, void (*entry)(Core *, const uint64_t *)) {
   give_lock_(m);
   entry(m, words);
-  take_lock_(m); /* where a call has raised something, it was taken before */
+  take_lock_(m); /* if a call has raised an exception, the lock was acquired before */
 }
-/* A task has ended: its memories are all there again, whatever is in them. */
+/* Restore the full sizes of the memories of an ended task, with any contents. */
 PART void restore_(Core *m, const Chain *c) {
   for (int64_t k = 0; k < c->poisoned; k++) {
     const int64_t *piece = (const int64_t *)c->pieces + P_COLUMNS * k;
     if (piece[P_NUMBER]) ((Alloc *)m->allocs)[piece[P_NUMBER]].nbytes = piece[P_BYTES];
   }
 }
-/* Write down what a task of a chain did, and let the next one begin as the first has begun. */
+/* Record the results of a task of a chain, and let the next one begin as the first has begun. */
 PART void chain_ends_(Core *m, Chain *c, int64_t met) {
   int64_t *done = (int64_t *)c->done + (TASK_PLACES + D_COLUMNS + c->given) * c->at;
   memcpy(done, m->work, sizeof(int64_t) * TASK_PLACES);
@@ -130,7 +130,7 @@ PART void chain_begins_(Core *m, Chain *c, int64_t number) {
   memset(m->work, 0, sizeof(int64_t) * TASK_PLACES);
   memcpy(&m->lines, c->rest, (size_t)c->nrest);
   memcpy(m->globals, c->places, sizeof(uint64_t) * (size_t)c->nplaces);
-  m->fuel = fuel; /* it is looked after signals as often as ever */
+  m->fuel = fuel; /* signals are handled as often as before */
   m->taskId = (int)task[T_TASKID]; m->taskIdX = (int)task[T_TASKIDX]; m->taskIdY = (int)task[T_TASKIDY]; m->taskIdZ = (int)task[T_TASKIDZ];
   m->coreId = (int)task[T_COREID]; m->segment = (int)task[T_SEGMENT];
   c->met = 0;
@@ -147,13 +147,13 @@ VISIBLE void mlusim_chain(Core *m, const uint64_t *words, void (*entry)(Core *, 
   restore_(m, c);
   if (beside) take_lock_(m);
 }
-/* Run the tasks of a chain from the one that it is at, and write down what each did, the last too.  Returns 1 at the end, 0 where Python
-   has to take the rows of the logs first, -1 where the running task has called for Python. */
+/* Run the tasks of a chain from the current one on, and record the results of each, the last included. Returns 1 at the end, 0 if Python has to
+   copy the rows of the logs first, -1 if the running task has called Python. */
 VISIBLE int64_t mlusim_again(Core *m, const uint64_t *words, void (*entry)(Core *, const uint64_t *)) {
   Chain *c = (Chain *)m->chain;
   if (!c->at) {
     memset(m->traffic, 0, sizeof m->traffic); memset(m->counts, 0, sizeof m->counts);
-    memset(m->lines, 0, 2 * sizeof m->counts); /* the spare bytes lie behind the lines */
+    memset(m->lines, 0, 2 * sizeof m->counts); /* the spare bytes follow the lines */
   }
   for (c->called = c->nrows = 0;;) {
     chain_begins_(m, c, c->at);
@@ -165,7 +165,7 @@ VISIBLE int64_t mlusim_again(Core *m, const uint64_t *words, void (*entry)(Core 
     if (c->nrows > CHAIN_ROWS) return 0;
   }
 }
-/* Let a core of a team run its task from beginning to end; 0 where Python has taken over, or has to. */
+/* Let a core of a team run its task from beginning to end; return 0 if Python has taken over, or has to. */
 PART int team_runs_(Team *t, int64_t who, void (*entry)(Core *, const uint64_t *)) {
   int64_t *row = MEMBER_(t, who);
   Core *m = ((Core **)t->cores)[who], *lead = ((Core **)t->cores)[0];
@@ -176,7 +176,7 @@ PART int team_runs_(Team *t, int64_t who, void (*entry)(Core *, const uint64_t *
   entry(m, (const uint64_t *)t->words);
   if (c->called || t->called) return 0;
   if (m->nflights) drain_(m, FOR_ALL);
-  /* Others that wait for it, or for each other, wait for ever. */
+  /* Cores that wait for it, or for each other, wait for ever. */
   for (int64_t slot = 0; slot < t->slots; slot++) {
     const int64_t *expected = (int64_t *)t->expected + slot * (t->members + 1);
     if (MEETING_(t, who, slot)[0]) for (int64_t k = 1; k <= expected[0]; k++) if (expected[k] == who % t->members) return 0;
@@ -191,8 +191,8 @@ PART int team_runs_(Team *t, int64_t who, void (*entry)(Core *, const uint64_t *
   }
   return 1;
 }
-/* Run the tasks of a team on a strand, as others do on theirs.  Returns 0 where no task is on it any more, 1 where Python has to go on
-   with the task that is, -1 where something was raised between two tasks. */
+/* Run tasks of a team on a strand, as other strands do. Returns 0 if no task is left on it, 1 if Python has to continue its task, -1 after an
+   exception between two tasks. */
 VISIBLE int64_t mlusim_team(Team *t, void (*entry)(Core *, const uint64_t *)) {
   const int64_t own = t->strand;
   while (!t->called && t->ready) {
@@ -212,7 +212,7 @@ VISIBLE int64_t mlusim_team(Team *t, void (*entry)(Core *, const uint64_t *)) {
   }
   return 0;
 }
-/* Let a team begin a launch: nothing is counted yet.  And add up what its cores have counted, for the first of them. */
+/* Reset the counts of a team at the beginning of a launch; and add up the counts of its cores into the first core's. */
 VISIBLE void mlusim_team_begins(Team *t) {
   for (int64_t k = 0; k < t->sets * t->members; k++) {
     Core *m = ((Core **)t->cores)[k];
@@ -230,8 +230,8 @@ VISIBLE void mlusim_team_ends(Team *t) {
     for (size_t i = 0; i < ROWS; i++) lead->counts[i] += m->counts[i];
   }
 }
-/* Write down what a launch has counted where it is not 0, as pairs: the place in the bytes by direction, the instructions, the lines and
-   the spare bytes of each, one behind the other; and that.  Returns the number of words. */
+/* Write the non-zero counts of a launch as pairs of a position, in the consecutive bytes by direction, instructions, lines and spare bytes, and the
+   count. Returns the number of words. */
 PART int64_t *pairs_(int64_t *out, const int64_t *counts, int64_t many, int64_t before) {
   for (int64_t k = 0; k < many; k++) if (counts[k]) { *out++ = before + k; *out++ = counts[k]; }
   return out;
@@ -243,8 +243,8 @@ VISIBLE int64_t mlusim_counted(Core *m, int64_t *out) {
   end = pairs_(end, (const int64_t *)m->lines, ROWS, DIRECTIONS_ + ROWS);
   return pairs_(end, (const int64_t *)m->spare, ROWS, DIRECTIONS_ + 2 * ROWS) - out;
 }
-/* Run tasks of a chain that several threads take one by one, until none is left, or one of them calls for Python.  The thread that
-   launches waits for the others, for a while in which they may end. */
+/* Run tasks of a chain that several threads take one by one, until none is left, or one of them calls Python. The launching thread waits a while
+   for the others to end. */
 enum { CREW_NEXT, CREW_RUNNING, CREW_OVER, CREW_LOOKS = 1 << 12 };
 #define SHARED_(c, place) ((int64_t *)(c)->crew + (place))
 VISIBLE void mlusim_crew(Core *m, const uint64_t *words, void (*entry)(Core *, const uint64_t *)) {
@@ -267,7 +267,7 @@ VISIBLE void mlusim_crew(Core *m, const uint64_t *words, void (*entry)(Core *, c
   restore_(m, c);
   if (c->who) __atomic_sub_fetch(SHARED_(c, CREW_RUNNING), 1, __ATOMIC_SEQ_CST);
   else if (m->thread) {
-    __atomic_store_n(SHARED_(c, CREW_OVER), 1, __ATOMIC_SEQ_CST); /* who comes from here on finds nothing */
+    __atomic_store_n(SHARED_(c, CREW_OVER), 1, __ATOMIC_SEQ_CST); /* threads that arrive from here on find nothing */
     for (int k = 0; k < CREW_LOOKS && __atomic_load_n(SHARED_(c, CREW_RUNNING), __ATOMIC_SEQ_CST); k++) sched_yield();
   }
   take_lock_(m);
