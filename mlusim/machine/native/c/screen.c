@@ -1,4 +1,4 @@
-/* What screen.h declares. */
+/* The functions declared in screen.h. */
 #include <stdlib.h>
 void suspect_(Core *m, int why, int site) {
   if (!(m->screens & why)) return;
@@ -7,8 +7,8 @@ void suspect_(Core *m, int why, int site) {
 }
 static uint8_t *flags_at_(uint8_t *flags, int64_t low, int64_t n, int change);
 static uint8_t *flags_say_(At p, int64_t n, int change);
-/* Where lanes were mixed on the way of the byte of flag *f* that leads to it, as `observe.value_flow.trail` goes it: the number of the place; NOT_MIXED_, or
-   UNCLEAR_ where what is kept here does not tell. */
+/* Return the number of the place where lanes were mixed on the way of the byte of flag *f*, following it back as `observe.value_flow.trail` does;
+   NOT_MIXED_ if nowhere, or UNCLEAR_ if the records here do not show it. */
 enum { NOT_MIXED_ = -1, UNCLEAR_ = -2 };
 static int mixed_on_way_(const Stores_ *t, const uint8_t *f) {
   int64_t number = INT64_MAX;
@@ -38,13 +38,13 @@ static int mixed_on_way_(const Stores_ *t, const uint8_t *f) {
   }
   return NOT_MIXED_;
 }
-/* Python hears once of *what* at *site*: further times are counted. */
+/* Python is called once for *what* at *site*; repetitions are counted. */
 static void escapes_at_(Core *m, int what, int why, int site) {
   if (counted_(m, what, site)) return;
   m->site = site;
   up_(m, UP_SUSPECT, why, 0);
 }
-/* Where lanes were mixed on the way of the first byte without a value of *rows* of *n* bytes. */
+/* Return where lanes were mixed on the way of the first uninitialized byte of *rows* rows of *n* bytes. */
 static int mixed_before_(const Core *m, At s, int64_t n, int64_t rows, int64_t step) {
   const Stores_ *t = SCREEN_(m)->stores;
   const uint8_t *f = 0;
@@ -52,7 +52,7 @@ static int mixed_before_(const Core *m, At s, int64_t n, int64_t rows, int64_t s
   for (int64_t k = 0; k < rows && !f; k++) f = memchr(flags_say_((At){s.a, s.o + k * step}, n, 0), 1, (size_t)n);
   return !f || t->odd || SHARED(s.a->space) ? UNCLEAR_ : mixed_on_way_(t, f);
 }
-/* Bytes without a value are stored to GDRAM at *site*. */
+/* Record that uninitialized bytes are stored to GDRAM at *site*. */
 static void escapes_(Core *m, At s, int64_t n, int64_t rows, int64_t step, int site) {
   if (!(m->screens & SCREEN_INIT)) return;
   const int mixed = mixed_before_(m, s, n, rows, step);
@@ -65,7 +65,7 @@ void loads_none_(Core *m, int site) {
   if (!t->decided) suspect_(m, SCREEN_INIT, site);
   t->decided = 0;
 }
-/* A number that is loaded at *site* has no value, and a test there depends on it. */
+/* Record that a number loaded at *site* is uninitialized, and a condition there depends on it. */
 void decides_(Core *m, At p, int64_t n, int site) {
   if (!(m->screens & SCREEN_INIT) || m->nflights || busy_(m) || SHARED(p.a->space)) return;
   const int mixed = mixed_before_(m, p, n, 1, 0);
@@ -74,7 +74,7 @@ void decides_(Core *m, At p, int64_t n, int site) {
   if (mixed >= 0) escapes_at_(m, MIXED_ESCAPES_, MIXED_ESCAPED, mixed);
   else escapes_at_(m, DECISIONS_, DECIDED, site);
 }
-/* What a statement at *site* has written lacks values: [low, high) of the flags; its sources follow. */
+/* Record that a statement at *site* has written uninitialized bytes: [low, high) of the flags; its sources follow. */
 static Lacking_ *leaves_(Core *m, At d, int64_t whole, int site) {
   Stores_ *t = SCREEN_(m)->stores;
   const uint8_t *low = FLAGS_(d);
@@ -91,7 +91,7 @@ static void out_of_(Lacking_ *w, At s, int64_t bytes) {
   if (w->many == MOST_SOURCES || SHARED(s.a->space)) { w->clear &= s.a->flags == 0; return; }
   w->source[w->many++] = (Source_){(uint8_t *)s.a->flags, s.o, bytes};
 }
-/* Rows with a value lie around bytes that others have left without: who wrote last there does not follow from what is kept. */
+/* Initialized rows surround bytes that others left uninitialized: the records do not show the last write there. */
 static void around_(Core *m, At d, int64_t n, int64_t far) {
   Stores_ *t = SCREEN_(m)->stores;
   const uint8_t *low = FLAGS_(d) + (far < 0 ? far : 0), *high = FLAGS_(d) + n + (far < 0 ? 0 : far);
@@ -114,7 +114,8 @@ int any_of_(const uint8_t *f, int64_t n) {
   for (; i < n; i++) x |= f[i];
   return x != 0;
 }
-/* Whether something is said of *n* lines, at *f*, behind which other bytes may be read; let nothing be said of them. */
+/* Return whether any of *n* lines, with summaries from *f* on, may have uninitialized bytes; 8 bytes are read even if *n* is less. The next
+   function sets the summaries to initialized. */
 static inline int said_(const uint8_t *f, int64_t n) {
   uint64_t x = 0, w;
   memcpy(&w, f, 8);
@@ -142,7 +143,7 @@ int any_lacks_(const uint8_t *flags, int64_t low, int64_t n) {
   }
   return 0;
 }
-/* Let the flags of a piece be true, whatever is said of its lines; where they are going to change, they say it from now on. */
+/* Make the flags of a piece valid, whatever the summaries of its lines; if the flags are about to change, the summaries refer to them from now on. */
 static uint8_t *flags_at_(uint8_t *flags, int64_t low, int64_t n, int change) {
   for (int64_t k = low / FLAG_LINE; n > 0 && k <= (low + n - 1) / FLAG_LINE; k++) {
     if (LINE_(flags, k) != FLAGS_SAY) memset(flags + k * FLAG_LINE, LINE_(flags, k), FLAG_LINE);
@@ -151,7 +152,7 @@ static uint8_t *flags_at_(uint8_t *flags, int64_t low, int64_t n, int change) {
   return flags + low;
 }
 static uint8_t *flags_say_(At p, int64_t n, int change) { return flags_at_((uint8_t *)p.a->flags, p.o, n, change); }
-/* A part of one line. */
+/* Mark a part of one line as initialized. */
 static void part_has_(uint8_t *flags, int64_t low, int64_t high) {
   const int64_t k = low / FLAG_LINE;
   if (LINE_(flags, k) == ALL_HAVE) return;
@@ -178,7 +179,7 @@ void given_rows_(Core *m, At p, int64_t n, int64_t more, int64_t step) {
   for (int64_t k = 0; k <= more; k++) all_have_((uint8_t *)p.a->flags, p.o + k * step, n);
   if (UNLIKELY(SCREEN_(m)->stores->lacking) && more && p.a->space != GDRAM) around_(m, p, n, more * step);
 }
-/* Rows of bytes move with their flags. */
+/* Move the flags of rows of bytes with the bytes. */
 void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int flies, int site) {
   const int lacks = lacks_rows_(s, n, rows - 1, fs);
   if (lacks && s.a->space == GDRAM) SCREEN_(m)->stores->far = 1;
@@ -193,8 +194,8 @@ void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64
     memmove(flags_say_((At){d.a, d.o + k * ts}, n, 1), from, (size_t)n);
   }
 }
-/* Some source lacks a value.  Lane by lane where each lane depends on its own sources (2: shorter ones again and again; 3: one may settle
-   the lane), otherwise all of *d* has none. */
+/* Propagate flags if some source is uninitialized: lane by lane if each lane depends on its own sources (2: shorter sources repeat; 3: one source
+   may settle the lane), otherwise all of *d* becomes uninitialized. */
 void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site) {
   Stores_ *t = SCREEN_(m)->stores;
   const int64_t lanes = d.bytes / d.size;
@@ -238,10 +239,10 @@ void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int
     else for (int64_t i = 0; i < n; i++) memset(to + d.size * (k + i), lane[i], (size_t)d.size);
   }
 }
-/* ---- what a row makes of bytes without a value ---- */
+/* ---- the result of a row from uninitialized bytes ---- */
 static int64_t reach_of_(const Operand_ *o) { return o->more * o->step + o->bytes; }
 void forgets_(const Asked_ *q) { free(q->all); }
-/* Makes room for the copies of *many* operands, in the order of the row. */
+/* Allocate space for the copies of *many* operands, in the order of the row. */
 void asks_(Asked_ *q, int many, const Operand_ *o) {
   int64_t size = 0;
   for (int k = 0; k < many; k++) size += (reach_of_(o + k) + 127) / 64 * 64 * (o[k].writes ? 3 : 1);
@@ -253,7 +254,7 @@ void asks_(Asked_ *q, int many, const Operand_ *o) {
     q->first[k] = next; q->answer[k] = next + room; next += 2 * room;
   }
 }
-/* What bytes without a value hold in turn: zero, no number, huge, small; what looks random; another source. */
+/* The contents given to uninitialized bytes in turn: zero, not a number, huge, small; pseudo-random; another source. */
 static const uint8_t FILLING_[] = {0x00, 0xFF, 0x7F, 0x3C};
 enum { FILLINGS_ = 4, RANDOM_ = 4, TWIN_ = 5, DIFFERS_ = 1 << FILLINGS_, EACH_FILLING_ = DIFFERS_ - 1 };
 static const uint8_t *held_at_(const Operand_ *o) { return (const uint8_t *)o->at.a->raw + o->at.o; }
@@ -277,7 +278,7 @@ void fills_(Asked_ *q, int many, const Operand_ *o, int content) {
     }
   }
 }
-/* What the body has made of one content. */
+/* Compare the result of the body for one content. */
 typedef uint8_t Bytes_ __attribute__((vector_size(16), aligned(1), may_alias));
 void takes_(Asked_ *q, int many, const Operand_ *o, int content) {
   for (int k = 0; k < many; k++) {
@@ -288,13 +289,13 @@ void takes_(Asked_ *q, int many, const Operand_ *o, int content) {
     if (content == 0) { first = now; q->room[k] = q->first[k]; q->first[k] = (uint8_t *)first; }
     const uint8_t byte = content < FILLINGS_ ? FILLING_[content] : 0, bit = (uint8_t)(content < FILLINGS_ ? 1 << content : 0);
     for (int64_t r = 0; r < n; r += step)
-      for (int64_t i = r; i < r + o[k].bytes; i += (int64_t)sizeof(Bytes_)) { /* the room reaches further */
+      for (int64_t i = r; i < r + o[k].bytes; i += (int64_t)sizeof(Bytes_)) { /* the space extends further */
         const Bytes_ is = *(const Bytes_ *)(now + i);
         *(Bytes_ *)(answer + i) = (content ? *(Bytes_ *)(answer + i) : (Bytes_){0}) | ((Bytes_)(is != *(const Bytes_ *)(first + i)) & DIFFERS_) | ((Bytes_)(is == byte) & bit);
       }
   }
 }
-/* The flags of what it writes, which is all of it: a byte has a value where each content leads to the same one. */
+/* Set the flags of the written bytes, which are all bytes of the destination: a byte is initialized if every content leads to the same value. */
 void answers_(Core *m, Asked_ *q, int many, const Operand_ *o, int lanewise, int site) {
   Stores_ *t = SCREEN_(m)->stores;
   int moved = 1;
@@ -345,7 +346,7 @@ void keep_(Core *m, int list, int64_t alloc, int64_t low, int64_t high, int writ
       if (high > s->high) s->high = high;
       return;
     }
-  if (n == MOST_SPANS) { /* fewer, wider ones: what lies between counts as touched, too */
+  if (n == MOST_SPANS) { /* fewer, wider ones: the bytes between count as accessed, too */
     int64_t kept = 0;
     for (int64_t i = 0; i < n; i++) {
       int64_t j = 0;
@@ -360,7 +361,7 @@ void keep_(Core *m, int list, int64_t alloc, int64_t low, int64_t high, int writ
   first[n] = (Span_){alloc, low, high, writes};
   SCREEN_(m)->n[list] = n + 1;
 }
-/* An access meets what is not over.  Where a window is kept, Python judges it when it ends; otherwise the run ends here. */
+/* An access overlaps a pending one. With a window, Python judges it at the window's end; otherwise the run ends here. */
 void clashes_(Core *m, int space, int site) {
   Window_ *w = SCREEN_(m)->window;
   if (!w || w->unclear) { suspect_(m, SCREEN_RACE | (w ? 0 : WINDOW_MET), site); return; }
@@ -371,7 +372,8 @@ void clashes_(Core *m, int space, int site) {
   m->site = site;
   up_(m, UP_SUSPECT, WINDOW_MET, 0);
 }
-/* Whether the window is the last one again, elsewhere in its memories; off chip that does not count where nothing there is in no order. */
+/* Return whether the window equals the previous one, at other offsets in its memories; off-chip offsets do not count if no off-chip access is
+   unordered. */
 int same_window_(const Core *m, const Window_ *w) {
   if (w->many != w->kept || w->unclear || w->shared) return 0;
   for (int64_t k = 0; k < w->many; k++) {
@@ -397,7 +399,7 @@ void window_ends_(Core *m) {
   }
   w->many = w->events = w->met = w->shared = w->unclear = 0;
 }
-/* The room for *many* operands of an event, which begins a window where nothing is left of the one before; 0 where there is none. */
+/* Return the space for *many* operands of an event, in a new window if the previous one is over; 0 if there is none. */
 Noted_ *happens_(Core *m, int many) {
   Window_ *w = SCREEN_(m)->window;
   int64_t held = 0;
@@ -426,7 +428,7 @@ void keeps_shared_(Core *m, At p, int64_t n, int kind, int site) {
   if (t->many == t->most) suspect_(m, SCREEN_RACE, site);
   ((Shared_ *)t->shared)[t->many++] = (Shared_){p.o, p.o + n, t->time, 0, p.a->key, (int32_t)m->segment, site, (int32_t)SCREEN_(m)->row, kind, (int32_t)t->pipe, 0, 0};
 }
-/* What the last of them stores, where that is small. */
+/* Record the value stored by the last access, if it is small. */
 void valued_(Core *m, int space, int type, const void *value, int64_t n) {
   Stores_ *t = SCREEN_(m)->stores;
   if (!t->shared || !SHARED(space) || n > 8) return;
@@ -434,7 +436,7 @@ void valued_(Core *m, int space, int type, const void *value, int64_t n) {
   r->type = type;
   memcpy(&r->value, value, (size_t)n);
 }
-/* The last of them is an atomic, on one *word* or not, which others may take for a sign. */
+/* Record that the last access is an atomic, on one *word* or not, which others may use as a signal. */
 void orders_(Core *m, int space, int word) {
   const Screen_ *s = SCREEN_(m);
   if (!s->stores->shared || !SHARED(space)) return;
@@ -448,7 +450,7 @@ void orders_(Core *m, int space, int word) {
 void share_(Core *m, At p, int64_t n, int kind, int site) {
   const int only_read = p.a->last_write < 0; /* by the type of the kernel's parameter */
   if (kind == READS_ && ((only_read && !SCREEN_(m)->stores->shared) || !p.a->writable)) return;
-  if (kind != WRITES_ && UNLIKELY(p.a->last_read < 0)) { /* so far it was only written */
+  if (kind != WRITES_ && UNLIKELY(p.a->last_read < 0)) { /* it was only written so far */
     p.a->last_read = 0; m->argv[0] = a_integer(PLACE_(m, p), -1); m->site = site;
     up_(m, UP_SUSPECT, READ_FIRST, 0);
   }
@@ -461,7 +463,7 @@ void share_(Core *m, At p, int64_t n, int kind, int site) {
   Recent_ *recent = &SCREEN_(m)->recent[(uint32_t)(low >> 6 ^ low >> 15 ^ p.a->key << 4 ^ kind) & (MOST_RECENT - 1)];
   if (recent->low <= low && high <= recent->high && recent->key == p.a->key && recent->kind == kind && recent->segment == m->segment) return;
   *recent = (Recent_){low, high, (int32_t)p.a->key, kind, (int32_t)m->segment, 0};
-  if (*last && *last <= table[0]) { /* where Python has made room it may be another row, or none */
+  if (*last && *last <= table[0]) { /* after Python has made space it may be another row, or none */
     int64_t *row = table + R_COLUMNS * (int64_t)*last;
     if (row[R_KEY] == p.a->key && row[R_KIND] == kind && row[R_SEGMENT] == m->segment && low <= row[R_HIGH] && row[R_LOW] <= high) {
       if (low < row[R_LOW]) row[R_LOW] = low;
@@ -469,12 +471,12 @@ void share_(Core *m, At p, int64_t n, int kind, int site) {
       return;
     }
   }
-  if (table[0] == table[1]) { m->site = site; up_(m, UP_SUSPECT, 0, 0); } /* Python makes room */
+  if (table[0] == table[1]) { m->site = site; up_(m, UP_SUSPECT, 0, 0); } /* Python makes space */
   *last = (int32_t)++table[0];
   int64_t *row = table + R_COLUMNS * (int64_t)*last;
   row[R_LOW] = low; row[R_HIGH] = high; row[R_KIND] = kind; row[R_SEGMENT] = m->segment; row[R_KEY] = p.a->key;
 }
-/* The function is called at *site*; for an argument of the call, whose others are evaluated by then. */
+/* Record that the function is called at *site*; used as an argument of the call, whose other arguments are evaluated before. */
 void called_(Core *m, int site, int function) {
   Parts_ *t = PARTS(m);
   const int32_t outer = m->context;
@@ -485,7 +487,7 @@ void called_(Core *m, int site, int function) {
   if (is_new) t->context[k] = (Context_){outer, site, function, 0};
   m->context = (int32_t)k + 1;
 }
-/* The pointer variable *local* holds *v* at *site*, where it is used, and what it is computed from *before*. */
+/* Record that the pointer variable *local* holds *v* at its use at *site*, and *before*, the value from which it is computed. */
 void keeps_(Core *m, int site, int local, Ptr v, Ptr before) {
   Parts_ *t = PARTS(m);
   const int32_t context = m->context;
@@ -497,8 +499,8 @@ void keeps_(Core *m, int site, int local, Ptr v, Ptr before) {
   else if (t->keep[k].first != v) t->keep[k].moved |= number_(t->keep[k].first) == number_(v) ? MOVED_ : ELSEWHERE_;
   if (before != v) t->keep[k].moved |= APART_;
 }
-/* The same in C as `memory.footprint`: who wrote each byte last, whose it was before, and where; of row *k* of what is touched.
-   Python looks at what is read of bytes that another part wrote. */
+/* The same in C as `memory.footprint`: the last writer of each byte, the previous one, and the places; for row *k* of the accesses. Python is
+   called for reads of bytes that another part wrote. */
 void written_(Core *m, int64_t k, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int kind, int site) {
   Parts_ *t = PARTS(m);
   const int64_t all = ((Alloc *)m->allocs)[alloc].nbytes;
@@ -523,7 +525,8 @@ void written_(Core *m, int64_t k, int64_t alloc, int64_t low, int64_t size, int6
   m->site = site;
   up_(m, UP_SUSPECT, SCREEN_PARTS, 0);
 }
-/* *size* bytes at *low*, and *more* times at distances of *step*, by argument *given* of *row*, which is -1 of a scalar access. */
+/* Record an access to *size* bytes at *low*, and *more* further pieces at distances of *step*, by argument *given* of *row*, which is -1 for a
+   scalar access. */
 void touched_(Core *m, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int row, int given, int kind, int site) {
   Parts_ *t = PARTS(m);
   const int32_t context = m->context;
@@ -543,7 +546,7 @@ void touched_(Core *m, int64_t alloc, int64_t low, int64_t size, int64_t more, i
       return;
     }
   if (n < MOST_PIECES) { r->span[n][0] = low; r->span[n][1] = high; r->many++; return; }
-  if (low < r->span[n - 1][0]) r->span[n - 1][0] = low; /* what lies between counts as touched, too */
+  if (low < r->span[n - 1][0]) r->span[n - 1][0] = low; /* the bytes between count as accessed, too */
   if (high > r->span[n - 1][1]) r->span[n - 1][1] = high;
 }
 void operands_(Core *m, int many, const Operand_ *o, int row, int how, int site) {
@@ -552,30 +555,30 @@ void operands_(Core *m, int many, const Operand_ *o, int row, int how, int site)
     r[k] = (Noted_){SCREEN_(m)->window->events, site, row, how | o[k].reads * HOW_READS | o[k].writes * HOW_WRITES | o[k].place * HOW_PLACE,
                     PLACE_(m, o[k].at), o[k].at.o, o[k].bytes, o[k].shaped ? o[k].more : -1, o[k].more ? o[k].step : 0};
   if (!FOLLOWS(m)) return;
-  for (int kind = READS_; kind <= WRITES_; kind += WRITES_ - READS_) /* it reads all before it writes */
+  for (int kind = READS_; kind <= WRITES_; kind += WRITES_ - READS_) /* it reads everything before it writes */
     for (int k = 0; k < many; k++) {
       if (!(kind == READS_ ? o[k].reads : o[k].writes) || !ON_CHIP(o[k].at.a->space)) continue;
       touched_(m, PLACE_(m, o[k].at), o[k].at.o, o[k].bytes, o[k].more, o[k].step, row, o[k].given, kind, site);
     }
 }
-/* The flags of such a variable, which say nothing before its declaration is met. */
+/* Return the flags of such a variable, which have no meaning before its declaration. */
 uint8_t *flagged_(Core *m, Ptr p, int64_t size) {
   At q = see(m, p);
   q.a->flags = (uint8_t *)m->cell_flags + ((uint8_t *)q.a->raw - (uint8_t *)m->cells);
   memset(q.a->flags, 0, (size_t)size);
   return (uint8_t *)q.a->flags;
 }
-/* Rows of bytes that are shared, each by itself. */
+/* Record accesses to rows of shared bytes, each row separately. */
 void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site) {
   if (!SHARED(p.a->space) || !(m->screens & SCREEN_RACE)) return;
-  for (int64_t k = 0; k < rows; k++) share_(m, (At){p.a, p.o + (step < 0 ? rows - 1 - k : k) * step}, n, kind, site); /* from the first byte on */
+  for (int64_t k = 0; k < rows; k++) share_(m, (At){p.a, p.o + (step < 0 ? rows - 1 - k : k) * step}, n, kind, site); /* beginning with the first byte */
 }
-/* An operand of an asynchronous copy on *pipe*. */
+/* Record an operand of an asynchronous copy on *pipe*. */
 void flies_(Core *m, At p, int64_t n, int kind, int pipe, int site) {
   if (!(m->screens & SCREEN_RACE)) return;
   for (int list = 0; list < LISTS; list++) if (list != (pipe == P_IO ? IN_IO : IN_MOVE)) held_(m, list, p, n, kind, site);
 }
-/* A copy that waits for its end. */
+/* Record a copy that waits for its end. */
 void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int shaped, int pipe, int site) {
   if (HEARS(m)) operands_(m, 2, (Operand_[]){{d, n, rows - 1, ts, 0, 0, 1, 0, shaped}, {s, n, rows - 1, fs, 1, 1, 0, 1, shaped}}, row, HOW_PIPE * pipe, site);
   if (!(m->screens & SCREEN_RACE)) return;
@@ -589,7 +592,7 @@ void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, 
   if (HEARS(m) && !shaped) valued_(m, d.a->space, TYPE_BYTES, (const uint8_t *)s.a->raw + s.o, n);
   shares_rows_(m, s, n, rows, fs, READS_, site);
 }
-/* One that does not. */
+/* Record a copy that does not wait. */
 void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int shaped, int pipe, int site) {
   if (HEARS(m)) operands_(m, 2, (Operand_[]){{d, n, rows - 1, ts, 0, 0, 1, 0, shaped}, {s, n, rows - 1, fs, 1, 1, 0, 1, shaped}}, row, HOW_PIPE * pipe | HOW_FLIES, site);
   if (!(m->screens & SCREEN_RACE)) return;
@@ -603,14 +606,14 @@ void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t 
   if (HEARS(m) && !shaped) valued_(m, d.a->space, TYPE_BYTES, (const uint8_t *)s.a->raw + s.o, n);
   shares_rows_(m, s, n, rows, fs, READS_, site);
 }
-/* Whether *change*, which is no 0, is counted here because it has been at *site* before. */
+/* Return whether *change* (not 0) is a repetition at *site*, counted here. */
 int counted_(Core *m, int64_t change, int site) {
   Again_ *again = &SCREEN_(m)->again[(change ^ site) & (MOST_AGAIN - 1)];
   if (again->change == change && again->site == site) { again->times++; return 1; }
   if (!again->change) *again = (Again_){change, site, 0};
   return 0;
 }
-/* Of these two Python hears once for each place, with what they are. */
+/* Python is called for these two once per place, with their details. */
 void misplaced_(Core *m, At p, int kind, int dtype, int site) {
   const int store = kind != READS_;
   if (!(m->screens & SCREEN_MEMORY) || counted_(m, MISPLACED_ + store, site)) return;
@@ -644,7 +647,7 @@ void returned_(Core *m, int row, double value, int site) {
   m->argv[0] = a_integer(0, -1); m->argv[1] = a_float(value, -1);
   made_(m, row, 0, 2, site);
 }
-/* The first float of a result, whose type has the number *dtype*, that is not finite. */
+/* Report the first non-finite float of a result, whose type has the number *dtype*. */
 void not_finite_(Core *m, int row, At p, int64_t n, int64_t more, int64_t step, int size, uint32_t ones, int dtype, int site) {
   for (int64_t k = 0; k <= more; k++) for (int64_t i = 0; i < n; i += size) {
     const uint8_t *one = at(p) + k * step + i;
@@ -658,13 +661,13 @@ void not_finite_(Core *m, int row, At p, int64_t n, int64_t more, int64_t step, 
     return;
   }
 }
-/* The first integer that does not fit, made of three numbers of the type *dtype* by the operation *op* of the row. */
+/* Report the first integer that does not fit, computed from three numbers of the type *dtype* by the operation *op* of the row. */
 void wraps_(Core *m, int row, int64_t index, int64_t a, int64_t b, int64_t c, int64_t op, int dtype, int site) {
   m->argv[0] = a_integer(index, dtype); m->argv[1] = a_integer(a, -1); m->argv[2] = a_integer(b, -1);
   m->argv[3] = a_integer(c, -1); m->argv[4] = a_integer(op, -1);
   made_(m, row, 1, 5, site);
 }
-/* The first float that does not fit into the integers of the type *dtype*, rounded to *whole*. */
+/* Report the first float that does not fit into the integers of the type *dtype*, rounded to *whole*. */
 void saturates_(Core *m, int row, int64_t index, double whole, int dtype, int site) {
   m->argv[0] = a_integer(index, dtype); m->argv[1] = a_float(whole, -1);
   made_(m, row, 1, 2, site);
@@ -684,7 +687,7 @@ void retyped_(Core *m, int row, const Typed_ *t, int size, uint32_t ones, int dt
   m->argv[0] = a_integer(t->dtype & 255, -1); m->argv[1] = a_integer(dtype, -1); m->argv[2] = a_integer(t->site, -1);
   made_(m, row, 2, 3, site);
 }
-/* Floats are read, which may have been written as another type. */
+/* Check floats that are read but may have been written as another type. */
 void read_as_(Core *m, int row, At p, int64_t n, int size, uint32_t ones, int dtype, int site) {
   if (n < SAMPLE || p.a->space != NRAM) return;
   const Typed_ *t = typed_(m, p);

@@ -1,40 +1,39 @@
-/* What checkers want to know of a run: which bytes have a value, which are in flight, which are shared.
-   Nothing is told here: what may become a finding is noted, or ends the run, and Python makes it again and says what it was; or, where a window
-   is kept of what may be in no order, Python judges that.  So a suspicion may be wrong, and none may be missing. */
+/* A run's record for checkers: which bytes are initialized, which are pending, which are shared. Nothing is reported here: a possible finding is
+   recorded, or ends the run, and Python repeats the run and reports it; or Python judges a window of possibly unordered events. So a suspicion may be
+   wrong, but none may be missing. */
 #define SCREENED_(...) __VA_ARGS__
 #define IDLE_(test, result)
 COLD void suspect_(Core *m, int why, int site);
 
-/* ---- bytes without a value: a flag for each byte, 1 where it has none; no flags: all have one ---- */
+/* ---- uninitialized bytes: a flag for each byte, 1 if it is uninitialized; without flags all are initialized ---- */
 #define FLAGS_(p) ((uint8_t *)(p).a->flags + (p).o)
 typedef uint64_t Wide_ __attribute__((vector_size(32), aligned(1), may_alias));
 int any_of_(const uint8_t *f, int64_t n);
-/* Of a scalar it is one comparison. */
+/* For a scalar it is one comparison. */
 ALWAYS int any_(const uint8_t *f, int64_t n) {
   uint64_t w = 0;
   if (!__builtin_constant_p(n) || n > 8) return any_of_(f, n);
   memcpy(&w, f, (size_t)n);
   return w != 0;
 }
-/* Of memory, other than of variables, what is true of all bytes of a line is said once: in front of the flags, backwards, is a byte for each
-   line; where all have a value, or none has, the flags of the line mean nothing.  Most pieces are made of whole lines, so that most
-   questions take a 64th of the bytes. */
+/* Memory, other than variables, has a summary for each line, a byte stored before the flags in reverse order; if all bytes are initialized, or
+   none, the flags of the line have no meaning. Most pieces consist of whole lines, so most queries read a 64th of the bytes. */
 #define LINE_(f, k) ((f)[-HEAD_ - 1 - (k)])
 int any_lacks_(const uint8_t *flags, int64_t low, int64_t n);
 void all_have_(uint8_t *flags, int64_t low, int64_t n);
 ALWAYS int lacks_(At p, int64_t n) { return p.a->flags && any_lacks_((const uint8_t *)p.a->flags, p.o, n); }
 int lacks_rows_(At p, int64_t n, int64_t more, int64_t step);
-/* In front of the flags of tensors is a byte that says whether something was stored. */
+/* Before the flags of tensors is a byte that says whether anything was stored. */
 #define STORED_(p) (((uint8_t *)(p).a->flags)[-1] = 1)
 ALWAYS void given_(At p, int64_t n) { if (p.a->flags) { STORED_(p); all_have_((uint8_t *)p.a->flags, p.o, n); } }
 void given_rows_(Core *m, At p, int64_t n, int64_t more, int64_t step);
-/* A destination of which the data decide how much is written: what had no value still has none. */
+/* A destination of which the data decide how much is written: uninitialized bytes stay uninitialized. */
 COLD void partly_given_(Core *m, At p, int site);
 void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int flies, int site);
 typedef struct Piece_ { At at; int64_t bytes, size; } Piece_;
 COLD void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site);
-/* What a row makes of bytes without a value, as `observe.value_flow.dependence` has it: its body runs on copies of the operands, with several contents
-   there.  *room* has the copies, *answer* a bit for each content that a byte written is equal to, and one where it differs from the *first*. */
+/* A row's result from uninitialized bytes, as in `observe.value_flow.dependence`: its body runs on copies of the operands, with several contents.
+   *room* has the copies, *answer* for each written byte a bit for each content with an equal result, and one if it differs from the *first*. */
 enum { CONTENTS_ = 6 };
 typedef struct Asked_ { uint8_t *all, *room[MOST_ASKED], *first[MOST_ASKED], *answer[MOST_ASKED]; } Asked_;
 struct Operand_;
@@ -44,27 +43,27 @@ COLD void takes_(Asked_ *q, int many, const struct Operand_ *o, int content);
 COLD void answers_(Core *m, Asked_ *q, int many, const struct Operand_ *o, int lanewise, int site);
 COLD void forgets_(const Asked_ *q);
 
-/* ---- what is not over: as observe/races/pipes.py has it, in spans of bytes ---- */
+/* ---- pending accesses, as in observe/races/pipes.py, in spans of bytes ---- */
 typedef struct Span_ { int64_t alloc, low, high, writes; } Span_;
-/* The last store of a place to a tensor of which some bytes have no value, and the one that went furthest; and all of them, of a launch. */
+/* The last store of a place to a partly uninitialized tensor, and the one that went furthest; and all such stores of a launch. */
 typedef struct Went_ { int64_t end, number; int32_t row, segment; } Went_;
 typedef struct Stored_ { int64_t key, site; Went_ last, furthest; } Stored_;
-/* An access to what is shared, by itself, where each is kept (`screen.SHARED`). */
+/* A separate record of an access to shared memory (`screen.SHARED`). */
 typedef struct Shared_ { int64_t low, high, time, value; int32_t key, segment, site, row, kind, pipe, type, how; } Shared_;
-/* The last write of a statement to a place on the chip that left bytes without a value: the flags of what it wrote and read.  *clear*: all is known of
-   it; *mixes*: its statement mixed lanes; *itself*: it read what it wrote, and no byte of that had a value. */
+/* The last write of a statement to a place on the chip that left bytes uninitialized: the flags of the bytes written and read. *clear*: all about
+   it is known; *mixes*: its statement mixed lanes; *itself*: it read the bytes that it wrote, all of them uninitialized. */
 typedef struct Source_ { uint8_t *flags; int64_t low, bytes; } Source_;
 typedef struct Lacking_ { const uint8_t *low, *high; int64_t number; int32_t site, mixes, clear, itself, many, spare; Source_ source[MOST_SOURCES]; } Lacking_;
 typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, shared, most, many, guessed, far, mixes, lacking, writes, odd, turned, decided;
   Lacking_ lack[MOST_LACKING]; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
-/* What a core has done since it has waited for all: an operand of an event in each row.  *met*: two of the events may be in no order; *shared*: on
-   bytes of GDRAM; *unclear*: not all of them are here. */
+/* A core's events since it waited for all pipes, with an operand of an event in each row. *met*: two of the events may be unordered; *shared*: on
+   bytes of GDRAM; *unclear*: some are missing here. */
 typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, step; } Noted_;
 typedef struct Window_ { int64_t many, events, met, shared, unclear, kept, again; Noted_ noted[MOST_NOTED], last[MOST_COMPARED]; } Window_;
-typedef struct Again_ { int64_t change, site, times; } Again_; /* a test of values that has failed, and how often it has since */
-typedef struct Typed_ { uint64_t address; int32_t dtype, site; uint8_t sample[SAMPLE]; } Typed_; /* of what type vectors wrote last (`engine.values.Types`) */
-typedef struct Recent_ { int64_t low, high; int32_t key, kind, segment, spare; } Recent_; /* an access to what is shared that has been noted */
-typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; Typed_ typed[MOST_TYPED]; Recent_ recent[MOST_RECENT]; } Screen_; /* *row* is at work */
+typedef struct Again_ { int64_t change, site, times; } Again_; /* a failed test of values, and its number of repetitions */
+typedef struct Typed_ { uint64_t address; int32_t dtype, site; uint8_t sample[SAMPLE]; } Typed_; /* the type that vectors wrote last (`engine.values.Types`) */
+typedef struct Recent_ { int64_t low, high; int32_t key, kind, segment, spare; } Recent_; /* a recorded access to shared memory */
+typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; Typed_ typed[MOST_TYPED]; Recent_ recent[MOST_RECENT]; } Screen_; /* *row* is being executed */
 #define SCREEN_(m) ((Screen_ *)(m)->screen)
 #define WINDOW(m) UNLIKELY(SCREEN_(m)->window != 0)
 #define PLACE_(m, p) ((int64_t)((p).a - (Alloc *)(m)->allocs))
@@ -80,7 +79,7 @@ Noted_ *happens_(Core *m, int many);
 COLD void noted_(Core *m, int row, int how, At p, int64_t n, int site);
 ALWAYS void over_(Core *m, int lists) { for (int k = 0; k < LISTS; k++) if (lists >> k & 1) SCREEN_(m)->n[k] = 0; }
 #define EVERY_LIST ((1 << LISTS) - 1)
-/* A wait of *row*, after which the *lists* are over. */
+/* Record a wait of *row*, after which the *lists* are empty. */
 ALWAYS void waits_(Core *m, int row, int lists) {
   if (WINDOW(m)) { if (lists == EVERY_LIST) window_ends_(m); else noted_(m, row, HOW_WAITS, (At){0}, 0, m->site); }
   over_(m, lists);
@@ -91,7 +90,7 @@ ALWAYS uint32_t spread_(uint32_t a, uint32_t b, uint32_t c) {
   h = (h ^ h >> 29 ^ c) * UINT64_C(0xbf58476d1ce4e5b9);
   return (uint32_t)(h >> 32);
 }
-/* Where the row is that fits, or its place in a table of numbers, which begin with 1; -1 where there is room for no more. */
+/* Return the row that fits, or its position in a table of numbers, which begin with 1; -1 if the table is full. */
 #define LOOK_UP_(table, at, most, count, hash, fits) ({                                            \
     uint32_t k_ = (hash) & (2 * (most) - 1); int64_t found_ = -1;                                     \
     for (; (at)[k_]; k_ = (k_ + 1) & (2 * (most) - 1)) { const __typeof__(&(table)[0]) r = &(table)[(at)[k_] - 1]; if (fits) { found_ = (at)[k_] - 1; break; } } \
@@ -99,19 +98,19 @@ ALWAYS uint32_t spread_(uint32_t a, uint32_t b, uint32_t c) {
     if (found_ < 0 && (count) < (most)) { found_ = (count)++; (at)[k_] = (int16_t)(found_ + 1); new_ = 1; } \
     is_new = new_; found_; })
 
-/* ---- what is shared: rows of low, high, kind, segment of the task, key of the memory; they begin with their number ---- */
+/* ---- shared memory: rows of low, high, kind, segment of the task, key of the memory; before them is their number ---- */
 enum { READS_, CHANGES_, WRITES_ };
 enum { R_LOW, R_HIGH, R_KIND, R_SEGMENT, R_KEY, R_COLUMNS };
 #define SHARED(space) ((space) == GDRAM || (space) == SRAM)
 void stored_(Core *m, int64_t key, int64_t end, int site);
-/* An instruction of *row* begins that may touch what is shared. */
+/* Begin an instruction of *row* that may access shared memory. */
 ALWAYS void begins_(Core *m, int row, int pipe) { Stores_ *t = SCREEN_(m)->stores; SCREEN_(m)->row = row; t->pipe = pipe; t->time++; }
 COLD void keeps_shared_(Core *m, At p, int64_t n, int kind, int site);
 COLD void valued_(Core *m, int space, int type, const void *value, int64_t n);
 COLD void orders_(Core *m, int space, int word);
 void share_(Core *m, At p, int64_t n, int kind, int site);
 
-/* ---- which pointer variable has which part of an on-chip array (`programs.native_parts`) ---- */
+/* ---- the part of an on-chip array in each pointer variable (`programs.native_parts`) ---- */
 typedef struct Context_ { int32_t outer, site, function, spare; } Context_; /* a call of a function, within another */
 typedef struct Kept_ { int32_t context, local, site, spare; uint64_t first; int64_t moved; } Kept_; /* a pointer variable at a place */
 typedef struct Touched_ { int32_t context, site, row, given, alloc, kind, many, spare; int64_t span[MOST_PIECES][2]; } Touched_;
@@ -130,17 +129,17 @@ ALWAYS Core *entered_(Core *m, int site, int function) { if (FOLLOWS(m)) called_
 void keeps_(Core *m, int site, int local, Ptr v, Ptr before);
 void written_(Core *m, int64_t k, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int kind, int site);
 void touched_(Core *m, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int row, int given, int kind, int site);
-/* What an instruction touches, *more* pieces beyond the first, by argument *given*.
-   It is the one at *place* among the row's; with *shaped* it has distances, even if there is one piece. */
+/* The bytes that an instruction accesses through argument *given*: *more* pieces beyond the first. It is the operand at *place* among the row's;
+   with *shaped* it has distances, even with a single piece. */
 typedef struct Operand_ { At at; int64_t bytes, more, step; int given, reads, writes, place, shaped; } Operand_;
-#define HEARS(m) UNLIKELY((m)->hears) /* parts, or a window, are kept */
+#define HEARS(m) UNLIKELY((m)->hears) /* parts, or a window, are recorded */
 void operands_(Core *m, int many, const Operand_ *o, int row, int how, int site);
 ALWAYS void element_(Core *m, At p, int64_t n, int kind, int site) {
   if (FOLLOWS(m) && ON_CHIP(p.a->space)) touched_(m, PLACE_(m, p), p.o, n, 0, 0, -1, -1, kind == READS_ ? READS_ : WRITES_, site);
 }
 
-/* ---- who does what ---- */
-/* An operand of the vector unit. */
+/* ---- accesses by unit ---- */
+/* Record an operand of the vector unit. */
 ALWAYS void computes_(Core *m, At p, int64_t n, int kind, int site) {
   if (!(m->screens & SCREEN_RACE)) return;
   if (UNLIKELY(busy_(m))) { held_(m, IN_IO, p, n, kind, site); held_(m, IN_MOVE, p, n, kind, site); }
@@ -157,7 +156,7 @@ COLD void decides_(Core *m, At p, int64_t n, int site);
     if (UNLIKELY(at_.a->flags != 0) && ON_CHIP(at_.a->space) && !out(at_, n) && UNLIKELY(lacks_(at_, n))) decides_(m, at_, n, site); \
     load_##S(m, from_, nth_, site, waits); })
 COLD void met_alone_(Core *m, int row, int site);
-/* A scalar access of a type with the number *dtype*. */
+/* Record a scalar access of a type with the number *dtype*. */
 ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int dtype, int site) {
   if (UNLIKELY((p.a->address + (uint64_t)p.o) & (uint64_t)(n - 1)) || UNLIKELY(p.a->space == WRAM || (m->memory_core && p.a->space == NRAM)))
     misplaced_(m, p, kind, dtype, site);
@@ -175,7 +174,7 @@ ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int dtype, int site) {
   keep_(m, IN_SCALAR, PLACE_(m, p), p.o, p.o + n, kind != READS_);
 #endif
 }
-/* The same of a variable that has an address, of which there are flags where it is declared without a value. */
+/* Record the same for a variable that has an address, which has flags if it is declared without a value. */
 ALWAYS void looks_(Core *m, At p, int64_t n, int kind, int dtype, int site) {
   element_(m, p, n, kind, site);
   if (LIKELY(p.a->space < SPACES)) accesses_(m, p, n, kind, dtype, site);
@@ -186,7 +185,8 @@ ALWAYS void looks_(Core *m, At p, int64_t n, int kind, int dtype, int site) {
 }
 uint8_t *flagged_(Core *m, Ptr p, int64_t size);
 void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site);
-/* An operand of a copy, a fill or an atomic on *pipe* that waits for its end, *more* rows beyond the first; `blocked_` follows its last one. */
+/* Record an operand of a copy, a fill or an atomic on *pipe* that waits for its end, *more* rows beyond the first; `blocked_` follows its last
+   operand. */
 ALWAYS void blocks_(Core *m, At p, int64_t n, int64_t more, int64_t step, int kind, int pipe, int site) {
   if (!(m->screens & SCREEN_RACE)) return;
   held_(m, pipe == P_IO ? IN_MOVE : IN_IO, p, more * step + n, kind, site);
@@ -198,26 +198,27 @@ void flies_(Core *m, At p, int64_t n, int kind, int pipe, int site);
 void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int shaped, int pipe, int site);
 void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int shaped, int pipe, int site);
 
-/* ---- numbers that C changes without a word: Python keeps which, and of what ---- */
+/* ---- numbers that C silently changes: Python records the first of each ---- */
 COLD int counted_(Core *m, int64_t change, int site);
 COLD void changed_(Core *m, int change, Argument a, Argument b, int site);
 #define NUMBER_(z) ((__typeof__(z))-1 > 0 ? a_unsigned((int64_t)(z), -1) : a_integer((int64_t)(z), -1))
-/* ``a op b`` as a *T*; a number that does not fit is changed.  An operand stands once in the text: twice would double it at each level. */
+/* ``a op b`` as a *T*; a number that does not fit is changed. Each operand occurs once in the text: twice would double it at each level. */
 #define FITS_(T, op, a, b, change, site) ({ T z_; const __auto_type x_ = (a); const __auto_type y_ = (b); if (UNLIKELY(__builtin_##op##_overflow(x_, y_, &z_))) changed_(m, change, NUMBER_(x_), NUMBER_(y_), site); z_; })
 /* The count of a shift of *bits* bits. */
 #define SHIFT_(a, bits, change, site) ({ const __auto_type z_ = (a); if (UNLIKELY((uint64_t)(int64_t)z_ >= (uint64_t)(bits))) changed_(m, change, NUMBER_(z_), a_integer(0, -1), site); z_; })
-/* A float that an integer type holds once its fraction is cut off. */
+/* A float that fits an integer type after its fraction is cut off. */
 #define WITHIN_(T, a, inside, change, site) ({ T z_ = (a); if (UNLIKELY(!(inside))) changed_(m, change, a_float(z_, -1), a_float(0, -1), site); z_; })
-/* A number of the type *T*, of which *half* is made of z_. */
+/* A number of the type *T*, whose conversion to half is *half*, in terms of z_. */
 #define HALF_(T, a, half, change, site) ({ const T z_ = (a); const f16 h_ = (half); if (UNLIKELY((h_ & 0x7fff) == 0x7c00) && z_ - z_ == 0) changed_(m, change, a_float((double)z_, -1), a_float(0, -1), site); h_; })
-/* ``a op b`` as a float, which may be an infinity or a NaN of finite numbers. */
+/* ``a op b`` as a float, which may be an infinity or a NaN computed from finite numbers. */
 #define FLOAT_(T, op, a, b, change, site) ({ const T x_ = (a), y_ = (b); const float z_ = (float)(x_ op y_); if (UNLIKELY(z_ - z_ != 0) && x_ - x_ == 0 && y_ - y_ == 0) changed_(m, change, a_float((double)x_, -1), a_float((double)y_, -1), site); z_; })
 /* ---- a variable to which nothing has been assigned ---- */
 #define ASSIGNED_(unset, v, site) ({ if (UNLIKELY(unset)) suspect_(m, SCREEN_INIT, site); (v); })
 
-/* ---- what vectors do to numbers (`engine.values`): Python says what it was ---- */
+/* ---- changes of numbers by vectors (`engine.values`): Python reports them ---- */
 #define VECTORS(m) ((m)->screens & SCREEN_VECTORS)
-/* Whether floats of W bytes are not all finite; the bits of their exponent are *ones*.  Where all are set, the lowest one carries into the sign. */
+/* Return whether some floats of W bytes are not finite; *ones* are the bits of their exponent. If all of these are set, adding the lowest one
+   carries into the sign. */
 #define ODD_(W, U)                                                                                \
   PART int odd_##W(const uint8_t *p, int64_t n, U ones) {                                          \
     typedef U V_ __attribute__((vector_size(32), aligned(1), may_alias));                         \
@@ -241,7 +242,7 @@ COLD void returned_(Core *m, int row, double value, int site);
 COLD void not_finite_(Core *m, int row, At p, int64_t n, int64_t more, int64_t step, int size, uint32_t ones, int dtype, int site);
 COLD void wraps_(Core *m, int row, int64_t index, int64_t a, int64_t b, int64_t c, int64_t op, int dtype, int site);
 COLD void saturates_(Core *m, int row, int64_t index, double whole, int dtype, int site);
-/* The type of bytes: *how* is its size, and 256 more of floats. */
+/* Return the entry for the type of bytes: *how* is its size, plus 256 for floats. */
 ALWAYS Typed_ *typed_(const Core *m, At p) { return &SCREEN_(m)->typed[(uint32_t)((uint32_t)((p.a->address + (uint64_t)p.o) >> 5) * 0x9E3779B1u) >> 16 & (MOST_TYPED - 1)]; }
 void wrote_(Core *m, At p, int64_t n, int dtype, int how, int site);
 COLD void retyped_(Core *m, int row, const Typed_ *t, int size, uint32_t ones, int dtype, int site);
