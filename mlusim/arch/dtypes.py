@@ -167,7 +167,7 @@ def as_dtype(value: Any) -> DType:
         return _BY_NAME[value]
     try:
         dtype = _BY_NUMPY.get(np.dtype(value))
-    except (TypeError, ValueError, SyntaxError):  # NumPy reads strings and tuples as descriptions
+    except (TypeError, ValueError, SyntaxError):  # NumPy parses strings and tuples as dtype descriptions
         dtype = None
     if dtype is None:
         names = ", ".join(d.name for d in DTYPES)

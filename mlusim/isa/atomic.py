@@ -58,8 +58,8 @@ def _reduction_doc(formula: str, remarks: str) -> str:
     return (
         f"Atomically, element by element, in GDRAM: ``{formula.format(old='dst[i]', src='src[i]', to='dst[i]')}``.\n\n"
         f"*src* is a vector in NRAM or one scalar for all *elem_count* elements.{remarks}  With strides in "
-        "bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the "
-        "second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592)."
+        "bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the "
+        "second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592)."
     )
 
 
@@ -117,7 +117,7 @@ def fetching(
     shown = formula.format(old="src1[i]", src="src2[i]", to="src1[i]")
     body.__doc__ = (
         f"Atomically, element by element: ``dst[i] = src1[i]; {shown}``; *src1* is in GDRAM.\n\n"
-        "*dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, "
+        "*dst* gets the previous numbers.  *src2* is a vector in NRAM, which may be exactly *dst*, "
         f"or one scalar for all *elem_count* elements.{_remarks(properties, change)}"
     )
     return intrinsic(
@@ -164,8 +164,8 @@ bang_atomic_reduce_add = reduction("__bang_atomic_reduce_add", *_ADD)
 bang_atomic_reduce_add_async = evolve(
     bang_atomic_reduce_add,
     spelling="__bang_atomic_reduce_add_async",
-    doc=f"{bang_atomic_reduce_add.doc}\n\nIt is started and not waited for: *src* must be there when it is issued and stay as it is until a sync that "
-    "waits for the IO-DMA, and the sum is there after that sync.",
+    doc=f"{bang_atomic_reduce_add.doc}\n\nThe core does not wait for it: *src* must be complete when it is issued, and unchanged until a sync that "
+    "waits for the IO-DMA; the sum is in *dst* after that sync.",
     form="async",
     native=None,
     since=372,
@@ -243,9 +243,9 @@ def discrete(op: str, change: Change, formula: str, **properties: Any) -> Intrin
     body.__doc__ = (
         f"Atomically, element by element: ``dst[i] = *p; *p = {formula}`` with ``p = (char*)base + offset[i]``.\n\n"
         "``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in "
-        "GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in "
-        "NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  "
-        "Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and "
+        "GDRAM, *offset* is a vector of distances from it in bytes, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in "
+        "NRAM, which may be exactly *dst*, or one scalar.  An element whose bit in *bitmask* is 0 is left out.  "
+        "Several updates of the same element happen one after the other, in the order of i.  That offsets count bytes and "
         f"masks are bits is inferred; the types are those of ``__bang_atomic_{op}``.{_remarks(properties, change)}"
     )
     common = _common("base") | {"cost": None, "certainty": "I", "source": "vendor kernels, atomics"}

@@ -63,7 +63,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:
 
     body.__doc__ = (
         f"Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= {formula}``.\n\n"
-        "*dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last "
+        "*dst* may be exactly a source.  If *elem_count* is not a multiple of 8, the remaining bits of the last "
         "byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes."
     )
     return intrinsic(

@@ -149,12 +149,12 @@ def _half(spelling: str, scope: str, members: str, *, waits: bool) -> Intrinsic:
 
     body.__doc__ = (
         (
-            f"Wait until *count* cores of {members} have arrived at the barrier *barrier_id*; the own pipes go on."
+            f"Wait until *count* cores of {members} have arrived at the barrier *barrier_id*; the core's own pipes continue."
             if waits
-            else f"Arrive at the barrier *barrier_id* of *count* arrivals in {members}, and go on; waits for the own pipes only."
+            else f"Arrive at the barrier *barrier_id* of *count* arrivals in {members}, without waiting for other cores; waits for the core's own pipes only."
         )
-        + "\n\nThe barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core "
-        "may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``."
+        + "\n\nAfter *count* arrivals the barrier begins again; the n-th wait of a core waits for its n-th completion.  A core "
+        "may arrive without waiting, and wait without arriving (all of this is inferred).  In a Block task it is a plain ``__sync``."
     )
     return _row(spelling, "vendor function header, barriers", "I")(body)
 
@@ -339,8 +339,8 @@ def _old_sync(source: str, target: str, pipe: Pipe) -> Intrinsic:
     old = ", on MLU2xx of the compute stream," if in_nram else ""
     body.__doc__ = (
         f"Wait for this core's asynchronous copies from {source.upper()} to {target.upper()}.\n\n"
-        f"Here everything of the {pipe.value}{old} lands; the race check holds what was issued behind the last such "
-        f"copy as still on its way.  Newer kernels write ``{'__sync_io' if pipe is Pipe.IO else '__sync_move'}``."
+        f"In the simulator all copies of the {pipe.value}{old} complete; the race check regards copies issued after the last "
+        f"such copy as still in flight.  Newer kernels write ``{'__sync_io' if pipe is Pipe.IO else '__sync_move'}``."
     )
     stream = "io" if pipe is Pipe.IO else "move"
     return _row(spelling, "vendor declaration header, copies", "I", ("wait", stream))(body)

@@ -144,7 +144,7 @@ def parameters_of(
 
 
 class _Taken(NamedTuple):
-    """A parameter as a body has it."""
+    """A parameter in the signature of a row's body."""
 
     name: str
     rest: bool

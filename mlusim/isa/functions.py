@@ -18,7 +18,7 @@ from mlusim.isa.extremes import nan_maximum, nan_minimum
 BOTH = (half, float32)
 FLOAT = (float32,)
 ANYWHERE = {"half": (None, None), "float": (None, None)}
-_HALF = "Half is taken too, as newer toolkits do (inferred)."
+_HALF = "Half is accepted too, as in newer toolkits (inferred)."
 
 _IN_PLACE = "\n\nThe old manual wants *dst* apart from *src*; vendor kernels use it in place."
 _LATE: dict[str, Any] = {"since": 322, "passes": Passes.FUNCTION}
@@ -44,8 +44,8 @@ bang_log = alias("__bang_log", bang_log2)
 bang_sqrt = unary(
     "__bang_sqrt",
     np.sqrt,
-    "Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  Half and bfloat16 are taken too, as "
-    "newer toolkits do (inferred).",
+    "Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  Half and bfloat16 are accepted too, as "
+    "in newer toolkits (inferred).",
     FLOATS,
     **_LATE,
 )
@@ -97,7 +97,7 @@ def bang_round(dst: Tile, src: Tile, elem_count: int) -> None:
 def bang_rsqrt(dst: Tile, src: Tile, elem_count: int) -> None:
     """Reciprocal square root: ``dst[i] = 1 / sqrt(src[i])``; of 0 infinity, of negative numbers NaN (inferred).
 
-    Half is taken too, as newer toolkits do (inferred).
+    Half is accepted too, as in newer toolkits (inferred).
     """
     # In double, so that the result is rounded once, as by one instruction. Infinity for 0 gives no warning:
     # the scheduler configures NumPy so.
@@ -107,7 +107,7 @@ def bang_rsqrt(dst: Tile, src: Tile, elem_count: int) -> None:
 bang_active_reciphp = unary(
     "__bang_active_reciphp",
     np.reciprocal,
-    "Approximate reciprocal: ``dst[i] = 1 / src[i]``.\n\nOn the hardware for float in [0.00391, 2e6] and half in [0.00391, 65504] with an average relative error of 4e-4; beyond, unknown, default chosen: 1 / x.",
+    "Approximate reciprocal: ``dst[i] = 1 / src[i]``.\n\nThe hardware's average relative error is 4e-4 for float in [0.00391, 2e6] and half in [0.00391, 65504]; its results beyond these ranges are unknown, default chosen: 1 / x.",
     BOTH,
     approximation=Approximation(4e-4, {"half": (0.00391, 65504.0), "float": (0.00391, 2e6)}),
 )
@@ -175,9 +175,9 @@ bang_active_exp_less_0 = _table(
     "__bang_active_exp_less_0",
     np.exp,
     "exponential of numbers that are not positive: ``dst[i] = e ** src[i]``",
-    "Of half it has no floor, as softmax kernels accepted on MLU370 show (scores down to -16); that float has none is "
-    "inferred, and what the hardware gives for positive numbers unknown, default chosen: e ** x.  bfloat16 is taken too, as "
-    "public kernels for MLU590 do (inferred).",
+    "For half the result has no floor, as softmax kernels accepted on MLU370 show (scores down to -16); for float that is "
+    "inferred.  The hardware's result for positive numbers is unknown, default chosen: e ** x.  bfloat16 is accepted too, as "
+    "in public kernels for MLU590 (inferred).",
     MLU370,
     (half, bfloat16, float32),
     certainty="C",
@@ -185,7 +185,7 @@ bang_active_exp_less_0 = _table(
 bang_active_sign = unary(
     "__bang_active_sign",
     np.sign,
-    "Sign: ``dst[i] = -1`` for negative numbers, 1 for positive ones; 0 of zeros and NaN of NaN (unknown, default chosen).",
+    "Sign: ``dst[i] = -1`` for negative numbers, 1 for positive ones; 0 for zeros and NaN for NaN (unknown, default chosen).",
     BOTH,
     certainty="I",
     source="vendor operator kernels for MLU2xx",
@@ -220,14 +220,14 @@ def exponential(spelling: str, doc: str, **properties: Any) -> Intrinsic:
 bang_active_exphp = exponential(
     "__bang_active_exphp",
     "Approximate exponential: ``dst[i] = e ** src[i]``.\n\n"
-    "On the hardware for float up to 16, average relative error 0.003; beyond, unknown, default chosen: e ** x.\n"
+    "The hardware's average relative error is 0.003 for float up to 16; its results beyond are unknown, default chosen: e ** x.\n"
     "Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.",
     approximation=Approximation(0.003, {"half": (None, None), "float": (None, 16.0)}),
 )
 bang_active_exp = exponential(
     "__bang_active_exp",
     "Approximate exponential: ``dst[i] = e ** src[i]``.\n\n"
-    "On the hardware for float up to 10.25, average relative error 0.007; beyond, unknown, default chosen: e ** x.\n"
+    "The hardware's average relative error is 0.007 for float up to 10.25; its results beyond are unknown, default chosen: e ** x.\n"
     "Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.",
     approximation=Approximation(0.007, {"half": (None, None), "float": (None, 10.25)}),
 )
@@ -246,8 +246,8 @@ bang_active_exp = exponential(
 def bang_active_sigmoid(dst: Tile, src: Tile, elem_count: int) -> None:
     """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented.
 
-    Half is within 1e-2, as hstu_mask_var_len_fwd and lstm_cell_forward show, kernels accepted on MLU370.  bfloat16 is taken too,
-    as public kernels for MLU590 do (inferred).
+    Half is within 1e-2, as hstu_mask_var_len_fwd and lstm_cell_forward show, kernels accepted on MLU370.
+    bfloat16 is accepted too, as in public kernels for MLU590 (inferred).
     """
     # In double: the result is rounded once, and e ** -x of a half below -11 would be infinity in half.
     sigmoid = 1 / (1 + np.exp(-src.astype(np.float64)))
@@ -280,7 +280,8 @@ bang_active_tanh = unary(
 def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
     """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.
 
-    Half follows this form within 1e-2, as MinGPTNewGelu shows, a kernel accepted on MLU370; for float it is inferred.
+    Half follows this form within 1e-2, as MinGPTNewGelu shows, a kernel accepted on MLU370; for float it is
+    inferred.
     """
     x = src.astype(np.float64)  # in double, so that only the final result is rounded
     dst[...] = x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
@@ -291,7 +292,7 @@ bang_active_gelup = evolve(
     spelling="__bang_active_gelup",
     certainty="I",
     source="public kernels for MLU370",
-    doc=f"{bang_active_gelu.doc}\n\nWhat the vendor's more precise form does beyond this one is not public.",
+    doc=f"{bang_active_gelu.doc}\n\nHow the vendor's form is more precise than this one is not public.",
 )
 
 

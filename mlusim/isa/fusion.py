@@ -90,11 +90,11 @@ def bang_fusion(
 ) -> None:
     """Two operations in one: ``FUSION_FMA: dst[i] = src0[i] * src1[i % m] + src2[i % m]``, m = *src12_elem_count*.
 
-    FMA ``a * b + c``, FMS ``a * b - c``, FAM ``(a + b) * c``, FSM ``(a - b) * c``, FAA ``a + b + c``,
-    FAS ``a + b - c``, FSS ``a - b - c``, FSA ``a - b + c``.  *src1* and *src2* are vectors of m elements,
-    which are used again and again, or scalars; m is given exactly if one of them is a vector.  *dst* may
-    be exactly any source that is as long (*src1* and *src2*: inferred).  FMA and FMS of floats round once, the others
-    after each operation (unknown, default chosen); integers, taken as the newer toolkits do (inferred), wrap.
+    FMA ``a * b + c``, FMS ``a * b - c``, FAM ``(a + b) * c``, FSM ``(a - b) * c``, FAA ``a + b + c``, FAS ``a
+    + b - c``, FSS ``a - b - c``, FSA ``a - b + c``. *src1* and *src2* are vectors of m elements, which are
+    used again and again, or scalars; m is given exactly if one of them is a vector. *dst* may be exactly any
+    source that is as long (*src1* and *src2*: inferred). FMA and FMS of floats round once, the others after
+    each operation (unknown, default chosen); integers, accepted as in newer toolkits (inferred), wrap.
     """
     operation = OPERATIONS.get(op)
     if operation is None:

@@ -6,7 +6,7 @@ from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uin
 from mlusim.isa.declare import Flow, Intrinsic, Refused, Tile, demand, intrinsic, multiple_of
 
 ENTRIES = (half, bfloat16, float32, int16, int32)
-_AS_WIDE = demand(  # for rows of several widths; a row of one width is checked by its types
+_AS_WIDE = demand(  # only for rows that accept several widths
     "sizeof(src) != sizeof(dst)",
     "src and dst have elements of different width",
     "an unsigned src as wide as dst: uint16 for half and int16, uint32 for float and int32",
@@ -15,9 +15,9 @@ _AS_WIDE = demand(  # for rows of several widths; a row of one width is checked 
 
 _DOC = (
     "Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.\n\n"
-    "*dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of\n"
-    "*table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all "
-    "ones (inferred: a vendor kernel looks a mask up that it has looked up before)."
+    "*dst* may be exactly *src*, as in vendor kernels (the manual requires them to be apart).  An index of\n"
+    "*table_length* or more is refused; the hardware's result for it is unknown.  An index of all ones gives all "
+    "ones (inferred: a vendor kernel uses the result of a look-up of a mask as an index again)."
 )
 
 
@@ -69,6 +69,6 @@ def _look_up(
 
 
 bang_lut = _look_up("__bang_lut", (16, 32))
-_OLDER = "\n\nThe older spelling of ``__bang_lut`` for {} bits; signed indices are taken too, as public kernels have them (inferred)."
+_OLDER = "\n\nThe older spelling of ``__bang_lut`` for {} bits; signed indices are accepted too, as public kernels use them (inferred)."
 bang_lut_s16 = _look_up("__bang_lut_s16", (16,), _OLDER.format(16), (uint16, int16))
 bang_lut_s32 = _look_up("__bang_lut_s32", (32,), _OLDER.format(32), (uint32, int32))

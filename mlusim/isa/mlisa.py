@@ -91,7 +91,7 @@ def _fuse(steps: int) -> Intrinsic:
         + ", ".join(OF_INTEGERS)
         + "; of floats "
         + ", ".join(OF_FLOATS)
-        + ", the last three without looking at their value.  Comparisons give 1 or 0.  "
+        + ", the last three ignoring their value.  Comparisons give 1 or 0.  "
         f"For max and min {ZEROS}"
     )
     vectors = {f"value{n}": "elem_count" for n in range(steps)}

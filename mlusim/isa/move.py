@@ -27,14 +27,12 @@ _COPY_FORMS = {"shape": (*_SHAPES, *(f"{shape}, int cluster".lstrip(", ") for sh
 def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -> None:
     """Copy and wait: *size* bytes per segment from *src* to *dst*; sizes and strides are in bytes.
 
-    1-D: ``(dst, src, size, direction)``.
-    2-D: ``(dst, src, size, direction, dst_stride, src_stride, segments - 1)``.
-    3-D: ``(dst, src, size, direction, dst_stride0, dst_segments1 - 1, dst_stride1, dst_segments2 - 1,
-    src_stride0, src_segments1 - 1, src_stride1, src_segments2 - 1)``: the inner index runs over
-    segments1 with stride0, the outer one over segments2 with stride1.
-    ``SRAM2SRAM`` takes the destination's cluster as one more argument.
-    *dst* begins before *src*, exactly at *src*, or is apart from it; rows may also be packed in place if no byte is
-    overwritten before it is read (inferred).
+    1-D: ``(dst, src, size, direction)``. 2-D: ``(dst, src, size, direction, dst_stride, src_stride, segments
+    - 1)``. 3-D: ``(dst, src, size, direction, dst_stride0, dst_segments1 - 1, dst_stride1, dst_segments2 - 1,
+    src_stride0, src_segments1 - 1, src_stride1, src_segments2 - 1)``: the inner index runs over segments1
+    with stride0, the outer one over segments2 with stride1. ``SRAM2SRAM`` takes the destination's cluster as
+    one more argument. *dst* begins before *src*, exactly at *src*, or is apart from it; rows may also be
+    packed in place if no byte is overwritten before it is read (inferred).
     """
     np.copyto(dst, src)
 
@@ -60,7 +58,7 @@ def memcpy_async(dst: Tile, src: Tile, size: int, direction: Direction, *shape: 
 BOX = {"dst": (("stride1", "iter2"), ("stride0", "iter1"))}  # outermost first
 _THREE_D = (
     "With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* "
-    "bytes, and that ``iter2 + 1`` times at *stride1*."
+    "bytes, and this whole pattern ``iter2 + 1`` times at distances of *stride1*."
 )
 
 
@@ -94,7 +92,7 @@ def _fill(
     )(body)
 
 
-_WIDTH = "the type of the **value**, not of *dst*, says how wide an element is"
+_WIDTH = "the width of an element is that of the type of the **value**, not of *dst*"
 bang_write_value = _fill(
     "__bang_write_value", NRAM, Pipe.VECTOR, f"Fill NRAM: ``dst[i] = value``; {_WIDTH}.", aligned=True
 )

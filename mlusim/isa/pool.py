@@ -52,9 +52,9 @@ BOTH = (half, float32)
 INDICES = (uint16, uint32)
 DILATED = " (Max_Pooling_1D, 2D and 3D, kernels accepted on MLU370, have 1, 3, 1, 1 and 3, 3, 1, 1)"
 TWO_SUMS = (
-    "Of half, every second element goes to a second sum, and the two are added at the end, each step rounded: GroupNorm_ and "
-    "InstanceNorm, kernels accepted on MLU370, correct a sum of 1024 squares by 0.9965 and 0.997, which two sums give "
-    "(0.9962) and one (0.989) or four (0.9986) do not; that they are even and odd elements is inferred."
+    "Sums of half: every second element is added to a second sum, and both are added at the end, each step rounded.  GroupNorm_ and "
+    "InstanceNorm, kernels accepted on MLU370, correct a sum of 1024 squares by 0.9965 and 0.997, the effect of two sums "
+    "(0.9962), not of one (0.989) or four (0.9986); that the two sums are of even and of odd elements is inferred."
 )
 PLACES = "dst exactly at src, or apart from src"
 
@@ -173,8 +173,8 @@ def _combined(
 
 _POOL_DOC = (
     "Pool windows: ``dst[y][x][c] = {formula}`` over the window at row ``y * stride_h``, column ``x * stride_w``.\n\n"
-    "*dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it "
-    "(inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column"
+    "*dst* may be exactly *src*; with one window it may be any pixel that the window reads, as in vendor kernels "
+    "(inferred); the manual requires them to be apart.  A window has every *in_dh*-th row and every *in_dw*-th column"
 )
 
 
@@ -220,7 +220,7 @@ def _pool(
             pooled = pooled / src.dtype.type(kernel_height * kernel_width)
         dst.reshape(pooled.shape)[...] = pooled
 
-    dilated = DILATED if spelling == "__bang_maxpool" else ", as that of ``__bang_maxpool`` (inferred)"
+    dilated = DILATED if spelling == "__bang_maxpool" else ", like that of ``__bang_maxpool`` (inferred)"
     body.__doc__ = f"{_POOL_DOC.format(formula=formula)}{dilated}."
     if combine in EXTREMES:
         body.__doc__ += f"  {ZEROS}"
@@ -429,18 +429,18 @@ def _unpool(spelling: str, doc: str, indices: tuple[DType, ...], source: str, *,
 
 bang_unpool = _unpool(
     "__bang_unpool",
-    "Put numbers back where ``__bang_maxpool_index`` found them: ``dst[y * sh + p / kw][x * sw + p % kw][c] = src[y][x][c]``.\n\n"
-    "``p = index[y][x][c]``; all else of the picture of *height* rows of *width* columns becomes 0, and where windows\n"
-    "overlap the later one stays.  The order of the operands is unknown; this one is the default chosen.",
+    "Put numbers back to the pixels in which ``__bang_maxpool_index`` found them: ``dst[y * sh + p / kw][x * sw + p % kw][c] = src[y][x][c]``.\n\n"
+    "``p = index[y][x][c]``; all other pixels of the picture of *height* rows of *width* columns become 0, and if windows\n"
+    "overlap, the number of the later one stays.  The order of the operands is unknown; this one is the default chosen.",
     INDICES,
     SOURCE,
     adds=False,
 )
 bang_maxpool_bp = _unpool(
     "__bang_maxpool_bp",
-    "Give each window's gradient to its largest: ``dst[h][w][c] = sum of src[y][x][c]`` over the windows whose ``index`` is there.\n\n"
-    "*index* holds the places that ``__bang_maxpool_index`` gives.  Where windows share a place their numbers add up, in\n"
-    "their order; all else of the picture becomes 0.  That they add up is what a gradient is; it and the meaning of\n"
+    "Add each window's gradient to its largest pixel: ``dst[h][w][c] = sum of src[y][x][c]`` over the windows whose ``index`` names it.\n\n"
+    "*index* is a result of ``__bang_maxpool_index``.  The gradients of windows with the same largest pixel are added in\n"
+    "their order; all other pixels become 0.  The addition follows from the meaning of a gradient; it and the meaning of\n"
     "*index* are unknown, default chosen.",
     (*INDICES, int16, int32),
     "public kernels for MLU270",

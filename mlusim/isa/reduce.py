@@ -83,7 +83,7 @@ def _stored(row: Intrinsic, what: str) -> Intrinsic:
 
     body.__doc__ = (
         f"Store {what}: ``dst[0] = {row.spelling}(src, elem_count)``.\n\n"
-        f"The older form of ``{row.spelling}``, which a call with *dst* in front is."
+        f"The older form of ``{row.spelling}``: a call of it with *dst* first means this one."
     )
     return intrinsic(
         f"{row.spelling}_stored",

@@ -190,11 +190,14 @@ def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
 
 
 is_dram = _lies_in(
-    "__is_dram", "Whether a pointer is off the chip: returns ``pointer in GDRAM or LDRAM``.", GDRAM, LDRAM
+    "__is_dram",
+    "Test whether a pointer is off the chip: returns ``pointer in GDRAM or LDRAM``.",
+    GDRAM,
+    LDRAM,
 )
-is_nram = _lies_in("__is_nram", "Whether a pointer is in NRAM: returns ``pointer in NRAM``.", NRAM)
-is_wram = _lies_in("__is_wram", "Whether a pointer is in WRAM: returns ``pointer in WRAM``.", WRAM)
-is_sram = _lies_in("__is_sram", "Whether a pointer is in SRAM: returns ``pointer in SRAM``.", SRAM)
+is_nram = _lies_in("__is_nram", "Test whether a pointer is in NRAM: returns ``pointer in NRAM``.", NRAM)
+is_wram = _lies_in("__is_wram", "Test whether a pointer is in WRAM: returns ``pointer in WRAM``.", WRAM)
+is_sram = _lies_in("__is_sram", "Test whether a pointer is in SRAM: returns ``pointer in SRAM``.", SRAM)
 
 
 # -- loads and stores ------------------------------------------------------------------------------
@@ -226,7 +229,7 @@ def _store(spelling: str, space: Space, *, memory_core: bool, certainty: str = "
 
     body.__doc__ = (
         f"Store one element to {space}: ``dst[0] = value``, converted to the type of *dst*.\n\n"
-        "The store is asynchronous toward copies and other cores; a sync comes before they read it."
+        "For copies and other cores the store is asynchronous; a sync must come before they read the element."
     )
     return intrinsic(
         spelling,

@@ -17,7 +17,7 @@ EXACT = {half: 1 << 11, bfloat16: 1 << 8, float32: 1 << 24}  # integers up to th
 PUBLIC = "public kernels for MLU590"
 IMAGES = "public kernels for MLU370, image preprocessing"
 
-TAIL = "may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise."
+TAIL = "may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise."
 
 
 def narrowing(spelling: str, target: DType, mode: str, **properties: Any) -> Intrinsic:
@@ -35,8 +35,8 @@ def narrowing(spelling: str, target: DType, mode: str, **properties: Any) -> Int
 
     body.__doc__ = (
         f"Convert float to {target}, {WORDS[mode]}: ``dst[i] = round(src[i])``.\n\n"
-        "*dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, "
-        "or the largest finite number where the rounding is directed below it.  On MLU2xx there is no "
+        "*dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, "
+        "or the largest finite number if the rounding is toward it.  On MLU2xx there is no "
         "infinity: results saturate (inferred)."
     )
     return intrinsic(
@@ -98,11 +98,11 @@ def from_int(spelling: str, source: DType, target: DType, mode: str, /, **proper
         else:
             dst[...] = narrow(np.ldexp(src.astype(np.float64), pos), dst.dtype, mode)
 
-    rounded = "exactly where *pos* is 0" if always else WORDS[mode]
+    rounded = "exactly if *pos* is 0" if always else WORDS[mode]
     wider = source.size < target.size
     body.__doc__ = (
         f"Convert {source} to {target}, {rounded}: ``dst[i] = src[i] * 2**pos``.\n\n"
-        f"*dst* {TAIL if wider else 'may be exactly *src*.'}  That *pos* multiplies is inferred."
+        f"*dst* {TAIL if wider else 'may be exactly *src*.'}  That the factor is ``2**pos``, not its inverse, is inferred."
     )
     return intrinsic(
         spelling,

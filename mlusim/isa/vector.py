@@ -34,7 +34,7 @@ _NUMBERS: dict[str, Any] = {
 bang_add = binary(
     "__bang_add",
     np.add,
-    "Add: ``dst[i] = src0[i] + src1[i]``.  int64 is taken too, as public kernels for MLU590 do (inferred).",
+    "Add: ``dst[i] = src0[i] + src1[i]``.  int64 is accepted too, because public kernels for MLU590 use it (inferred).",
     (*NUMBERS, int64),
     dtypes_2xx=FLOATS,
 )

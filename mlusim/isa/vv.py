@@ -8,9 +8,9 @@ its random numbers take 64 words of each, on every architecture from 372 on. A p
 bytes, but does not check its results; a loop that calls ``__vv_get_length()`` is right for any length. A
 number in place of a source register stands for a register with that number in every lane.
 
-A mask, `vv_bool()`, has a lane for each element of the registers that ``__vv_setp_*`` has compared; it may be used with
-registers of as many elements or fewer.  ``_m`` at the end of a name: lanes whose mask is not set stay as they are;
-``_z``: they become 0.
+A mask, `vv_bool()`, has a lane for each element of the registers that ``__vv_setp_*`` has compared; it may be
+used with registers of as many elements or fewer. ``_m`` at the end of a name: lanes whose mask is not set
+stay as they are; ``_z``: they become 0.
 """
 
 import functools
@@ -255,7 +255,7 @@ class LaneOperation:
             what = "; of integers" if elements == INTEGERS else ""
         body.__doc__ = f"Compute lane by lane: ``dst[i] = {self.formula}``{unset[how]}{what}."
         if self.divides:
-            body.__doc__ += "\n\nIntegers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred)."
+            body.__doc__ += "\n\nIntegers are divided as in C, toward 0; a divisor of 0 is refused unless the mask excludes its lane (inferred)."
         return _row(f"__vv_{self.name}{how}", elements, _SINCE | {"source": self.source})(body)
 
 
@@ -484,11 +484,11 @@ def _masked_load(how: str, unset: str) -> tuple[Intrinsic, Intrinsic]:
     name = f"vv_load_{how}"
     body.__doc__ = (
         f"Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; {unset}.\n\n"
-        f"*src* has a whole register's elements.  With a count in front of the mask it is a call of ``__{name}_counted``."
+        f"*src* has a whole register's elements.  A call with a count before the mask means ``__{name}_counted``."
     )
     counted.__doc__ = (
         f"Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; {unset}.\n\n"
-        f"The form of ``__{name}`` with a count, which stands in front of the mask (inferred from the store)."
+        f"The form of ``__{name}`` with a count, which comes before the mask (inferred from the store)."
     )
     size, loads = f"{BYTES} // sizeof(T)", _DECLARED | {"dtypes": ELEMENTS}
     whole = loads | {"reads": {"src": size}, "cost": Cost(size, "src")}
@@ -558,6 +558,7 @@ def vv_store_m(dst: Tile, register: Whole, mask: Mask) -> None:
 def vv_store_m_counted(dst: Tile, register: Whole, elem_count: int, mask: Mask) -> None:
     """Store the first elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
 
-    The form of ``__vv_store_m`` with a count, as a public kernel calls it.  Only the elements that are stored must lie within the memory.
+    The form of ``__vv_store_m`` with a count, as a public kernel calls it. Only the elements that are stored
+    must lie within the memory.
     """
     _store_where(dst, register, mask, elem_count)

@@ -104,24 +104,24 @@ class Mlu:
     def sync_all_ipu_within_cluster(self) -> None:
         """Meet the IPU cores of the own cluster; a memory core passes."""
     def sync_cluster_arrive(self, barrier_id: Count, count: Count) -> None:
-        """Arrive at the barrier *barrier_id* of *count* arrivals in the own cluster, and go on; waits for the own pipes only.
+        """Arrive at the barrier *barrier_id* of *count* arrivals in the own cluster, without waiting for other cores; waits for the core's own pipes only.
 
-        The barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
+        After *count* arrivals the barrier begins again; the n-th wait of a core waits for its n-th completion.  A core may arrive without waiting, and wait without arriving (all of this is inferred).  In a Block task it is a plain ``__sync``.
         """
     def sync_cluster_wait(self, barrier_id: Count, count: Count) -> None:
-        """Wait until *count* cores of the own cluster have arrived at the barrier *barrier_id*; the own pipes go on.
+        """Wait until *count* cores of the own cluster have arrived at the barrier *barrier_id*; the core's own pipes continue.
 
-        The barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
+        After *count* arrivals the barrier begins again; the n-th wait of a core waits for its n-th completion.  A core may arrive without waiting, and wait without arriving (all of this is inferred).  In a Block task it is a plain ``__sync``.
         """
     def sync_all_arrive(self, barrier_id: Count, count: Count) -> None:
-        """Arrive at the barrier *barrier_id* of *count* arrivals in the union, and go on; waits for the own pipes only.
+        """Arrive at the barrier *barrier_id* of *count* arrivals in the union, without waiting for other cores; waits for the core's own pipes only.
 
-        The barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
+        After *count* arrivals the barrier begins again; the n-th wait of a core waits for its n-th completion.  A core may arrive without waiting, and wait without arriving (all of this is inferred).  In a Block task it is a plain ``__sync``.
         """
     def sync_all_wait(self, barrier_id: Count, count: Count) -> None:
-        """Wait until *count* cores of the union have arrived at the barrier *barrier_id*; the own pipes go on.
+        """Wait until *count* cores of the union have arrived at the barrier *barrier_id*; the core's own pipes continue.
 
-        The barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
+        After *count* arrivals the barrier begins again; the n-th wait of a core waits for its n-th completion.  A core may arrive without waiting, and wait without arriving (all of this is inferred).  In a Block task it is a plain ``__sync``.
         """
     def is_mpu(self) -> bool:
         """Return whether this is the cluster's memory core: ``coreId == 128``."""
@@ -147,117 +147,117 @@ class Mlu:
     def sync_copy_gdram_to_nram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to NRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_nram_to_gdram(self) -> None:
         """Wait for this core's asynchronous copies from NRAM to GDRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_gdram_to_wram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to WRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_gdram_to_sram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to SRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_sram_to_gdram(self) -> None:
         """Wait for this core's asynchronous copies from SRAM to GDRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_gdram_to_ldram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to LDRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_gdram_to_gdram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to GDRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_wram_to_gdram(self) -> None:
         """Wait for this core's asynchronous copies from WRAM to GDRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_nram_to_nram(self) -> None:
         """Wait for this core's asynchronous copies from NRAM to NRAM.
 
-        Here everything of the move-DMA, on MLU2xx of the compute stream, lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
+        In the simulator all copies of the move-DMA, on MLU2xx of the compute stream, complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_nram_to_wram(self) -> None:
         """Wait for this core's asynchronous copies from NRAM to WRAM.
 
-        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
+        In the simulator all copies of the move-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_wram_to_nram(self) -> None:
         """Wait for this core's asynchronous copies from WRAM to NRAM.
 
-        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
+        In the simulator all copies of the move-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_sram_to_nram(self) -> None:
         """Wait for this core's asynchronous copies from SRAM to NRAM.
 
-        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
+        In the simulator all copies of the move-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_nram_to_sram(self) -> None:
         """Wait for this core's asynchronous copies from NRAM to SRAM.
 
-        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
+        In the simulator all copies of the move-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_sram_to_wram(self) -> None:
         """Wait for this core's asynchronous copies from SRAM to WRAM.
 
-        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
+        In the simulator all copies of the move-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_wram_to_sram(self) -> None:
         """Wait for this core's asynchronous copies from WRAM to SRAM.
 
-        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
+        In the simulator all copies of the move-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_dram_to_nram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to NRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
 
         The older spelling of ``__sync_copy_gdram_to_nram``.
         """
     def sync_copy_nram_to_dram(self) -> None:
         """Wait for this core's asynchronous copies from NRAM to GDRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
 
         The older spelling of ``__sync_copy_nram_to_gdram``.
         """
     def sync_copy_dram_to_sram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to SRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
 
         The older spelling of ``__sync_copy_gdram_to_sram``.
         """
     def sync_copy_sram_to_dram(self) -> None:
         """Wait for this core's asynchronous copies from SRAM to GDRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
 
         The older spelling of ``__sync_copy_sram_to_gdram``.
         """
     def sync_copy_dram_to_wram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to WRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
 
         The older spelling of ``__sync_copy_gdram_to_wram``.
         """
     def sync_copy_wram_to_dram(self) -> None:
         """Wait for this core's asynchronous copies from WRAM to GDRAM.
 
-        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        In the simulator all copies of the IO-DMA complete; the race check regards copies issued after the last such copy as still in flight.  Newer kernels write ``__sync_io``.
 
         The older spelling of ``__sync_copy_wram_to_gdram``.
         """
@@ -421,13 +421,13 @@ class Mlu:
     def bfloat162float(self, value: Scalar) -> np.float32:
         """Convert one bfloat16 to float: returns ``value``, exactly."""
     def is_dram(self, pointer: Ptr) -> bool:
-        """Whether a pointer is off the chip: returns ``pointer in GDRAM or LDRAM``."""
+        """Test whether a pointer is off the chip: returns ``pointer in GDRAM or LDRAM``."""
     def is_nram(self, pointer: Ptr) -> bool:
-        """Whether a pointer is in NRAM: returns ``pointer in NRAM``."""
+        """Test whether a pointer is in NRAM: returns ``pointer in NRAM``."""
     def is_wram(self, pointer: Ptr) -> bool:
-        """Whether a pointer is in WRAM: returns ``pointer in WRAM``."""
+        """Test whether a pointer is in WRAM: returns ``pointer in WRAM``."""
     def is_sram(self, pointer: Ptr) -> bool:
-        """Whether a pointer is in SRAM: returns ``pointer in SRAM``."""
+        """Test whether a pointer is in SRAM: returns ``pointer in SRAM``."""
     def load_nram(self, src: Ptr) -> Any:
         """Load one element of NRAM: returns ``src[0]``, as a typed scalar."""
     def load_gdram(self, src: Ptr) -> Any:
@@ -439,34 +439,32 @@ class Mlu:
     def store_nram(self, dst: Ptr, value: Scalar) -> None:
         """Store one element to NRAM: ``dst[0] = value``, converted to the type of *dst*.
 
-        The store is asynchronous toward copies and other cores; a sync comes before they read it.
+        For copies and other cores the store is asynchronous; a sync must come before they read the element.
         """
     def store_gdram(self, dst: Ptr, value: Scalar) -> None:
         """Store one element to GDRAM: ``dst[0] = value``, converted to the type of *dst*.
 
-        The store is asynchronous toward copies and other cores; a sync comes before they read it.
+        For copies and other cores the store is asynchronous; a sync must come before they read the element.
         """
     def store_sram(self, dst: Ptr, value: Scalar) -> None:
         """Store one element to SRAM: ``dst[0] = value``, converted to the type of *dst*.
 
-        The store is asynchronous toward copies and other cores; a sync comes before they read it.
+        For copies and other cores the store is asynchronous; a sync must come before they read the element.
         """
     def store_ldram(self, dst: Ptr, value: Scalar) -> None:
         """Store one element to LDRAM: ``dst[0] = value``, converted to the type of *dst*.
 
-        The store is asynchronous toward copies and other cores; a sync comes before they read it.
+        For copies and other cores the store is asynchronous; a sync must come before they read the element.
         """
     def memcpy(self, dst: Ptr, src: Ptr, size: Count, direction: Direction, *shape: Count) -> None:
         """Copy and wait: *size* bytes per segment from *src* to *dst*; sizes and strides are in bytes.
 
-        1-D: ``(dst, src, size, direction)``.
-        2-D: ``(dst, src, size, direction, dst_stride, src_stride, segments - 1)``.
-        3-D: ``(dst, src, size, direction, dst_stride0, dst_segments1 - 1, dst_stride1, dst_segments2 - 1,
-        src_stride0, src_segments1 - 1, src_stride1, src_segments2 - 1)``: the inner index runs over
-        segments1 with stride0, the outer one over segments2 with stride1.
-        ``SRAM2SRAM`` takes the destination's cluster as one more argument.
-        *dst* begins before *src*, exactly at *src*, or is apart from it; rows may also be packed in place if no byte is
-        overwritten before it is read (inferred).
+        1-D: ``(dst, src, size, direction)``. 2-D: ``(dst, src, size, direction, dst_stride, src_stride, segments
+        - 1)``. 3-D: ``(dst, src, size, direction, dst_stride0, dst_segments1 - 1, dst_stride1, dst_segments2 - 1,
+        src_stride0, src_segments1 - 1, src_stride1, src_segments2 - 1)``: the inner index runs over segments1
+        with stride0, the outer one over segments2 with stride1. ``SRAM2SRAM`` takes the destination's cluster as
+        one more argument. *dst* begins before *src*, exactly at *src*, or is apart from it; rows may also be
+        packed in place if no byte is overwritten before it is read (inferred).
         """
     def memcpy_async(self, dst: Ptr, src: Ptr, size: Count, direction: Direction, *shape: Count) -> None:
         """Start a copy like ``__memcpy`` and continue; it is complete after the sync that waits for its pipe.
@@ -484,9 +482,9 @@ class Mlu:
         stride1: Count | None = None,
         iter2: Count | None = None,
     ) -> None:
-        """Fill NRAM: ``dst[i] = value``; the type of the **value**, not of *dst*, says how wide an element is.
+        """Fill NRAM: ``dst[i] = value``; the width of an element is that of the type of the **value**, not of *dst*.
 
-        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and this whole pattern ``iter2 + 1`` times at distances of *stride1*.
         """
     def nramset(
         self,
@@ -498,9 +496,9 @@ class Mlu:
         stride1: Count | None = None,
         iter2: Count | None = None,
     ) -> None:
-        """Fill NRAM: ``dst[i] = value``; the type of the **value**, not of *dst*, says how wide an element is.
+        """Fill NRAM: ``dst[i] = value``; the width of an element is that of the type of the **value**, not of *dst*.
 
-        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and this whole pattern ``iter2 + 1`` times at distances of *stride1*.
         """
     def memset_nram(
         self,
@@ -512,9 +510,9 @@ class Mlu:
         stride1: Count | None = None,
         iter2: Count | None = None,
     ) -> None:
-        """Fill NRAM: ``dst[i] = value``, any count on MLU2xx too; the type of the **value**, not of *dst*, says how wide an element is.
+        """Fill NRAM: ``dst[i] = value``, any count on MLU2xx too; the width of an element is that of the type of the **value**, not of *dst*.
 
-        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and this whole pattern ``iter2 + 1`` times at distances of *stride1*.
         """
     def sramset(
         self,
@@ -526,9 +524,9 @@ class Mlu:
         stride1: Count | None = None,
         iter2: Count | None = None,
     ) -> None:
-        """Fill SRAM: ``dst[i] = value``; the type of the **value**, not of *dst*, says how wide an element is.
+        """Fill SRAM: ``dst[i] = value``; the width of an element is that of the type of the **value**, not of *dst*.
 
-        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and this whole pattern ``iter2 + 1`` times at distances of *stride1*.
         """
     def gdramset(
         self,
@@ -540,9 +538,9 @@ class Mlu:
         stride1: Count | None = None,
         iter2: Count | None = None,
     ) -> None:
-        """Fill GDRAM: ``dst[i] = value``; the type of the **value**, not of *dst*, says how wide an element is.
+        """Fill GDRAM: ``dst[i] = value``; the width of an element is that of the type of the **value**, not of *dst*.
 
-        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and this whole pattern ``iter2 + 1`` times at distances of *stride1*.
         """
     def ldramset(
         self,
@@ -554,9 +552,9 @@ class Mlu:
         stride1: Count | None = None,
         iter2: Count | None = None,
     ) -> None:
-        """Fill LDRAM: ``dst[i] = value``; the type of the **value**, not of *dst*, says how wide an element is.
+        """Fill LDRAM: ``dst[i] = value``; the width of an element is that of the type of the **value**, not of *dst*.
 
-        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and this whole pattern ``iter2 + 1`` times at distances of *stride1*.
         """
     def nramset_half(self, dst: Ptr, elem_count: Count, value: Scalar) -> None:
         """Fill NRAM with numbers of one type: ``dst[i] = value``, both half; from course material for MLU270."""
@@ -673,7 +671,7 @@ class Mlu:
         assembly. That it is in order with vector instructions before and after it is inferred.
         """
     def bang_add(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
-        """Add: ``dst[i] = src0[i] + src1[i]``.  int64 is taken too, as public kernels for MLU590 do (inferred)."""
+        """Add: ``dst[i] = src0[i] + src1[i]``.  int64 is accepted too, because public kernels for MLU590 use it (inferred)."""
     def bang_sub(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Subtract: ``dst[i] = src0[i] - src1[i]``."""
     def bang_mul(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
@@ -779,7 +777,7 @@ class Mlu:
         A NaN loses against a number (inferred); -0 is below +0 (inferred).
         """
     def bang_recip(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
-        """Reciprocal: ``dst[i] = 1 / src[i]``; of 0 it is infinity (inferred).  Half is taken too, as newer toolkits do (inferred)."""
+        """Reciprocal: ``dst[i] = 1 / src[i]``; of 0 it is infinity (inferred).  Half is accepted too, as in newer toolkits (inferred)."""
     def bang_pow2(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Power of two: ``dst[i] = 2 ** src[i]``."""
     def bang_log2(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
@@ -790,7 +788,7 @@ class Mlu:
         The older spelling of ``__bang_log2``.
         """
     def bang_sqrt(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
-        """Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  Half and bfloat16 are taken too, as newer toolkits do (inferred)."""
+        """Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  Half and bfloat16 are accepted too, as in newer toolkits (inferred)."""
     def bang_sin(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Sine: ``dst[i] = sin(src[i])``, in radians."""
     def bang_cos(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
@@ -818,12 +816,12 @@ class Mlu:
     def bang_rsqrt(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Reciprocal square root: ``dst[i] = 1 / sqrt(src[i])``; of 0 infinity, of negative numbers NaN (inferred).
 
-        Half is taken too, as newer toolkits do (inferred).
+        Half is accepted too, as in newer toolkits (inferred).
         """
     def bang_active_reciphp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Approximate reciprocal: ``dst[i] = 1 / src[i]``.
 
-        On the hardware for float in [0.00391, 2e6] and half in [0.00391, 65504] with an average relative error of 4e-4; beyond, unknown, default chosen: 1 / x.
+        The hardware's average relative error is 4e-4 for float in [0.00391, 2e6] and half in [0.00391, 65504]; its results beyond these ranges are unknown, default chosen: 1 / x.
         """
     def bang_active_log(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Approximate natural logarithm: ``dst[i] = ln(src[i])``.
@@ -883,27 +881,27 @@ class Mlu:
     def bang_active_exp_less_0(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Approximate exponential of numbers that are not positive: ``dst[i] = e ** src[i]``.
 
-        Of half it has no floor, as softmax kernels accepted on MLU370 show (scores down to -16); that float has none is inferred, and what the hardware gives for positive numbers unknown, default chosen: e ** x.  bfloat16 is taken too, as public kernels for MLU590 do (inferred).  The error of the hardware's table is not published; here it is the function itself.
+        For half the result has no floor, as softmax kernels accepted on MLU370 show (scores down to -16); for float that is inferred.  The hardware's result for positive numbers is unknown, default chosen: e ** x.  bfloat16 is accepted too, as in public kernels for MLU590 (inferred).  The error of the hardware's table is not published; here it is the function itself.
         """
     def bang_active_sign(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
-        """Sign: ``dst[i] = -1`` for negative numbers, 1 for positive ones; 0 of zeros and NaN of NaN (unknown, default chosen)."""
+        """Sign: ``dst[i] = -1`` for negative numbers, 1 for positive ones; 0 for zeros and NaN for NaN (unknown, default chosen)."""
     def bang_active_exphp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Approximate exponential: ``dst[i] = e ** src[i]``.
 
-        On the hardware for float up to 16, average relative error 0.003; beyond, unknown, default chosen: e ** x.
+        The hardware's average relative error is 0.003 for float up to 16; its results beyond are unknown, default chosen: e ** x.
         Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
         """
     def bang_active_exp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Approximate exponential: ``dst[i] = e ** src[i]``.
 
-        On the hardware for float up to 10.25, average relative error 0.007; beyond, unknown, default chosen: e ** x.
+        The hardware's average relative error is 0.007 for float up to 10.25; its results beyond are unknown, default chosen: e ** x.
         Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
         """
     def bang_active_sigmoid(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented.
 
-        Half is within 1e-2, as hstu_mask_var_len_fwd and lstm_cell_forward show, kernels accepted on MLU370.  bfloat16 is taken too,
-        as public kernels for MLU590 do (inferred).
+        Half is within 1e-2, as hstu_mask_var_len_fwd and lstm_cell_forward show, kernels accepted on MLU370.
+        bfloat16 is accepted too, as in public kernels for MLU590 (inferred).
         """
     def bang_active_tanh(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Hyperbolic tangent: ``dst[i] = tanh(src[i])``; on the hardware a table with an average error of about 1e-2.
@@ -913,14 +911,16 @@ class Mlu:
     def bang_active_gelu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.
 
-        Half follows this form within 1e-2, as MinGPTNewGelu shows, a kernel accepted on MLU370; for float it is inferred.
+        Half follows this form within 1e-2, as MinGPTNewGelu shows, a kernel accepted on MLU370; for float it is
+        inferred.
         """
     def bang_active_gelup(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.
 
-        Half follows this form within 1e-2, as MinGPTNewGelu shows, a kernel accepted on MLU370; for float it is inferred.
+        Half follows this form within 1e-2, as MinGPTNewGelu shows, a kernel accepted on MLU370; for float it is
+        inferred.
 
-        What the vendor's more precise form does beyond this one is not public.
+        How the vendor's form is more precise than this one is not public.
         """
     def bang_relu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Rectify: ``dst[i] = max(src[i], 0)``, +0 of -0 (inferred); a NaN stays NaN (unknown, default chosen)."""
@@ -946,11 +946,11 @@ class Mlu:
     ) -> None:
         """Two operations in one: ``FUSION_FMA: dst[i] = src0[i] * src1[i % m] + src2[i % m]``, m = *src12_elem_count*.
 
-        FMA ``a * b + c``, FMS ``a * b - c``, FAM ``(a + b) * c``, FSM ``(a - b) * c``, FAA ``a + b + c``,
-        FAS ``a + b - c``, FSS ``a - b - c``, FSA ``a - b + c``.  *src1* and *src2* are vectors of m elements,
-        which are used again and again, or scalars; m is given exactly if one of them is a vector.  *dst* may
-        be exactly any source that is as long (*src1* and *src2*: inferred).  FMA and FMS of floats round once, the others
-        after each operation (unknown, default chosen); integers, taken as the newer toolkits do (inferred), wrap.
+        FMA ``a * b + c``, FMS ``a * b - c``, FAM ``(a + b) * c``, FSM ``(a - b) * c``, FAA ``a + b + c``, FAS ``a
+        + b - c``, FSS ``a - b - c``, FSA ``a - b + c``. *src1* and *src2* are vectors of m elements, which are
+        used again and again, or scalars; m is given exactly if one of them is a vector. *dst* may be exactly any
+        source that is as long (*src1* and *src2*: inferred). FMA and FMS of floats round once, the others after
+        each operation (unknown, default chosen); integers, accepted as in newer toolkits (inferred), wrap.
         """
     def cn_vector_sin_f32(self, elem_count: Count, dst: Ptr, src: Ptr) -> None:
         """Sine: ``dst[i] = sin(src[i])``, in radians."""
@@ -1147,32 +1147,32 @@ class Mlu:
     def bang_eq_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] == src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  If *elem_count* is not a multiple of 8, the remaining bits of the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_ne_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] != src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  If *elem_count* is not a multiple of 8, the remaining bits of the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_lt_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] < src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  If *elem_count* is not a multiple of 8, the remaining bits of the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_le_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] <= src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  If *elem_count* is not a multiple of 8, the remaining bits of the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_gt_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] > src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  If *elem_count* is not a multiple of 8, the remaining bits of the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_ge_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] >= src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  If *elem_count* is not a multiple of 8, the remaining bits of the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_and(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Logical and: ``dst[i] = src0[i] && src1[i]``, 1 or 0."""
@@ -1273,7 +1273,7 @@ class Mlu:
     def bang_count(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Store how many elements are not zero: ``dst[0] = __bang_count(src, elem_count)``.
 
-        The older form of ``__bang_count``, which a call with *dst* in front is.
+        The older form of ``__bang_count``: a call of it with *dst* first means this one.
         """
     @overload
     def bang_count(self, src: Ptr, elem_count: Count) -> int:
@@ -1282,7 +1282,7 @@ class Mlu:
     def bang_findfirst1(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Store the index of the first element that is not zero: ``dst[0] = __bang_findfirst1(src, elem_count)``.
 
-        The older form of ``__bang_findfirst1``, which a call with *dst* in front is.
+        The older form of ``__bang_findfirst1``: a call of it with *dst* first means this one.
         """
     @overload
     def bang_findfirst1(self, src: Ptr, elem_count: Count) -> int:
@@ -1291,7 +1291,7 @@ class Mlu:
     def bang_findlast1(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Store the index of the last element that is not zero: ``dst[0] = __bang_findlast1(src, elem_count)``.
 
-        The older form of ``__bang_findlast1``, which a call with *dst* in front is.
+        The older form of ``__bang_findlast1``: a call of it with *dst* first means this one.
         """
     @overload
     def bang_findlast1(self, src: Ptr, elem_count: Count) -> int:
@@ -1299,17 +1299,17 @@ class Mlu:
     def bang_count_stored(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Store how many elements are not zero: ``dst[0] = __bang_count(src, elem_count)``.
 
-        The older form of ``__bang_count``, which a call with *dst* in front is.
+        The older form of ``__bang_count``: a call of it with *dst* first means this one.
         """
     def bang_findfirst1_stored(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Store the index of the first element that is not zero: ``dst[0] = __bang_findfirst1(src, elem_count)``.
 
-        The older form of ``__bang_findfirst1``, which a call with *dst* in front is.
+        The older form of ``__bang_findfirst1``: a call of it with *dst* first means this one.
         """
     def bang_findlast1_stored(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Store the index of the last element that is not zero: ``dst[0] = __bang_findlast1(src, elem_count)``.
 
-        The older form of ``__bang_findlast1``, which a call with *dst* in front is.
+        The older form of ``__bang_findlast1``: a call of it with *dst* first means this one.
         """
     def bang_popcnt(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Count bits: ``dst[i] =`` the number of bits set in ``src[i]`` (per element: unknown, default chosen)."""
@@ -1357,24 +1357,24 @@ class Mlu:
     def bang_lut(self, dst: Ptr, src: Ptr, table: Ptr, elem_count: Count, table_length: Count) -> None:
         """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
 
-        *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
-        *table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all ones (inferred: a vendor kernel looks a mask up that it has looked up before).
+        *dst* may be exactly *src*, as in vendor kernels (the manual requires them to be apart).  An index of
+        *table_length* or more is refused; the hardware's result for it is unknown.  An index of all ones gives all ones (inferred: a vendor kernel uses the result of a look-up of a mask as an index again).
         """
     def bang_lut_s16(self, dst: Ptr, src: Ptr, table: Ptr, elem_count: Count, table_length: Count) -> None:
         """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
 
-        *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
-        *table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all ones (inferred: a vendor kernel looks a mask up that it has looked up before).
+        *dst* may be exactly *src*, as in vendor kernels (the manual requires them to be apart).  An index of
+        *table_length* or more is refused; the hardware's result for it is unknown.  An index of all ones gives all ones (inferred: a vendor kernel uses the result of a look-up of a mask as an index again).
 
-        The older spelling of ``__bang_lut`` for 16 bits; signed indices are taken too, as public kernels have them (inferred).
+        The older spelling of ``__bang_lut`` for 16 bits; signed indices are accepted too, as public kernels use them (inferred).
         """
     def bang_lut_s32(self, dst: Ptr, src: Ptr, table: Ptr, elem_count: Count, table_length: Count) -> None:
         """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
 
-        *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
-        *table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all ones (inferred: a vendor kernel looks a mask up that it has looked up before).
+        *dst* may be exactly *src*, as in vendor kernels (the manual requires them to be apart).  An index of
+        *table_length* or more is refused; the hardware's result for it is unknown.  An index of all ones gives all ones (inferred: a vendor kernel uses the result of a look-up of a mask as an index again).
 
-        The older spelling of ``__bang_lut`` for 32 bits; signed indices are taken too, as public kernels have them (inferred).
+        The older spelling of ``__bang_lut`` for 32 bits; signed indices are accepted too, as public kernels use them (inferred).
         """
     def bang_transpose(self, dst: Ptr, src: Ptr, height: Count, width: Count) -> None:
         """Transpose a matrix of *height* rows: ``dst[w][h] = src[h][w]``.
@@ -1633,7 +1633,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = sum of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column, as that of ``__bang_maxpool`` (inferred).  Of half, every second element goes to a second sum, and the two are added at the end, each step rounded: GroupNorm_ and InstanceNorm, kernels accepted on MLU370, correct a sum of 1024 squares by 0.9965 and 0.997, which two sums give (0.9962) and one (0.989) or four (0.9986) do not; that they are even and odd elements is inferred.
+        *dst* may be exactly *src*; with one window it may be any pixel that the window reads, as in vendor kernels (inferred); the manual requires them to be apart.  A window has every *in_dh*-th row and every *in_dw*-th column, like that of ``__bang_maxpool`` (inferred).  Sums of half: every second element is added to a second sum, and both are added at the end, each step rounded.  GroupNorm_ and InstanceNorm, kernels accepted on MLU370, correct a sum of 1024 squares by 0.9965 and 0.997, the effect of two sums (0.9962), not of one (0.989) or four (0.9986); that the two sums are of even and of odd elements is inferred.
         """
     def bang_avgpool(
         self,
@@ -1653,7 +1653,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = mean of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column, as that of ``__bang_maxpool`` (inferred).
+        *dst* may be exactly *src*; with one window it may be any pixel that the window reads, as in vendor kernels (inferred); the manual requires them to be apart.  A window has every *in_dh*-th row and every *in_dw*-th column, like that of ``__bang_maxpool`` (inferred).
         """
     def bang_maxpool(
         self,
@@ -1673,7 +1673,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = max of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column (Max_Pooling_1D, 2D and 3D, kernels accepted on MLU370, have 1, 3, 1, 1 and 3, 3, 1, 1).  -0 is below +0 (inferred).
+        *dst* may be exactly *src*; with one window it may be any pixel that the window reads, as in vendor kernels (inferred); the manual requires them to be apart.  A window has every *in_dh*-th row and every *in_dw*-th column (Max_Pooling_1D, 2D and 3D, kernels accepted on MLU370, have 1, 3, 1, 1 and 3, 3, 1, 1).  -0 is below +0 (inferred).
         """
     def bang_minpool(
         self,
@@ -1693,7 +1693,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = min of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column, as that of ``__bang_maxpool`` (inferred).  -0 is below +0 (inferred).
+        *dst* may be exactly *src*; with one window it may be any pixel that the window reads, as in vendor kernels (inferred); the manual requires them to be apart.  A window has every *in_dh*-th row and every *in_dw*-th column, like that of ``__bang_maxpool`` (inferred).  -0 is below +0 (inferred).
         """
     def bang_maxpool_index(
         self,
@@ -1762,10 +1762,10 @@ class Mlu:
         stride_w: Count | None = None,
         stride_h: Count | None = None,
     ) -> None:
-        """Put numbers back where ``__bang_maxpool_index`` found them: ``dst[y * sh + p / kw][x * sw + p % kw][c] = src[y][x][c]``.
+        """Put numbers back to the pixels in which ``__bang_maxpool_index`` found them: ``dst[y * sh + p / kw][x * sw + p % kw][c] = src[y][x][c]``.
 
-        ``p = index[y][x][c]``; all else of the picture of *height* rows of *width* columns becomes 0, and where windows
-        overlap the later one stays.  The order of the operands is unknown; this one is the default chosen.
+        ``p = index[y][x][c]``; all other pixels of the picture of *height* rows of *width* columns become 0, and if windows
+        overlap, the number of the later one stays.  The order of the operands is unknown; this one is the default chosen.
         """
     def bang_maxpool_bp(
         self,
@@ -1780,10 +1780,10 @@ class Mlu:
         stride_w: Count | None = None,
         stride_h: Count | None = None,
     ) -> None:
-        """Give each window's gradient to its largest: ``dst[h][w][c] = sum of src[y][x][c]`` over the windows whose ``index`` is there.
+        """Add each window's gradient to its largest pixel: ``dst[h][w][c] = sum of src[y][x][c]`` over the windows whose ``index`` names it.
 
-        *index* holds the places that ``__bang_maxpool_index`` gives.  Where windows share a place their numbers add up, in
-        their order; all else of the picture becomes 0.  That they add up is what a gradient is; it and the meaning of
+        *index* is a result of ``__bang_maxpool_index``.  The gradients of windows with the same largest pixel are added in
+        their order; all other pixels become 0.  The addition follows from the meaning of a gradient; it and the meaning of
         *index* are unknown, default chosen.
         """
     def bang_avgpool_bp(
@@ -2372,7 +2372,7 @@ class Mlu:
     ) -> None:
         """Convert half to float: ``dst[i] = src[i]``, exactly.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements.
         """
     def bang_bfloat162float(
         self,
@@ -2385,87 +2385,87 @@ class Mlu:
     ) -> None:
         """Convert bfloat16 to float: ``dst[i] = src[i]``, exactly.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements.
         """
     def bang_float2half_tz(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to half, toward zero: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2half_oz(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to half, away from zero: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2half_up(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to half, toward plus infinity: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2half_dn(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to half, toward minus infinity: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2half_rd(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to half, to the nearest, ties away from zero: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2half_rn(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to half, to the nearest, ties to even: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2half_rm(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to half, to the nearest, ties toward plus infinity (inferred): ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2half(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to half, to the nearest, ties to even: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2bfloat16(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to bfloat16, to the nearest, ties to even: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2bfloat16_tz(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to bfloat16, toward zero: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2bfloat16_oz(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to bfloat16, away from zero: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2bfloat16_up(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to bfloat16, toward plus infinity: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2bfloat16_dn(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to bfloat16, toward minus infinity: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2bfloat16_rd(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to bfloat16, to the nearest, ties away from zero: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2bfloat16_rn(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to bfloat16, to the nearest, ties to even: ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2bfloat16_rm(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to bfloat16, to the nearest, ties toward plus infinity (inferred): ``dst[i] = round(src[i])``.
 
-        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        *dst* may be exactly *src*.  NaN and infinities stay; numbers that are too large become infinity, or the largest finite number if the rounding is toward it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
     def bang_float2tf32_sr(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Round float to tf32 (10 bits of fraction, stored as float), stochastically: ``dst[i] = round(src[i])``.
@@ -2476,121 +2476,121 @@ class Mlu:
     def bang_int322float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, toward zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322float_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, toward zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322float_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, away from zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322float_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, toward plus infinity: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322float_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, toward minus infinity: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322float_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, to the nearest, ties away from zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322float_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, to the nearest, ties to even: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322float_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, to the nearest, ties toward plus infinity (inferred): ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int2float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, toward zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
 
         The older spelling of ``__bang_int322float``.
         """
     def bang_uint322float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert uint32 to float, toward zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to half, toward zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322half_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to half, toward zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322half_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to half, to the nearest, ties away from zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322half_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to half, to the nearest, ties to even: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int162half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int16 to half, toward zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_short2half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int16 to half, toward zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
 
         The older spelling of ``__bang_int162half``.
         """
     def bang_int162half_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int16 to half, to the nearest, ties away from zero: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int162half_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int16 to half, to the nearest, ties to even: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        *dst* may be exactly *src*.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int162float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert int16 to float, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
+        """Convert int16 to float, exactly if *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  That *pos* multiplies is inferred.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int82half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert int8 to half, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
+        """Convert int8 to half, exactly if *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  That *pos* multiplies is inferred.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int82float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert int8 to float, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
+        """Convert int8 to float, exactly if *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  That *pos* multiplies is inferred.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_uchar2half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert uint8 to half, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
+        """Convert uint8 to half, exactly if *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  That *pos* multiplies is inferred.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_uchar2float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert uint8 to float, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
+        """Convert uint8 to float, exactly if *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  That *pos* multiplies is inferred.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  That the factor is ``2**pos``, not its inverse, is inferred.
         """
     def bang_int322int16(
         self,
@@ -2638,7 +2638,7 @@ class Mlu:
     ) -> None:
         """Convert uint8 to int16: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  The scaling is inferred.
         """
     def bang_uchar2int32(
         self,
@@ -2650,7 +2650,7 @@ class Mlu:
     ) -> None:
         """Convert uint8 to int32: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  The scaling is inferred.
         """
     def bang_int322uchar(
         self,
@@ -2674,7 +2674,7 @@ class Mlu:
     ) -> None:
         """Convert int8 to int16: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  The scaling is inferred.
         """
     def bang_int82int32(
         self,
@@ -2686,7 +2686,7 @@ class Mlu:
     ) -> None:
         """Convert int8 to int32: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  The scaling is inferred.
         """
     def bang_int162int32(
         self,
@@ -2698,7 +2698,7 @@ class Mlu:
     ) -> None:
         """Convert int16 to int32: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
 
-        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
+        *dst* may contain *src* at its end, as in vendor kernels (inferred), and must not overlap it otherwise.  The scaling is inferred.
         """
     def bang_atomic_reduce_add(
         self,
@@ -2714,7 +2714,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] + src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_reduce_add_async(
         self,
@@ -2730,9 +2730,9 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] + src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592).
 
-        It is started and not waited for: *src* must be there when it is issued and stay as it is until a sync that waits for the IO-DMA, and the sum is there after that sync.
+        The core does not wait for it: *src* must be complete when it is issued, and unchanged until a sync that waits for the IO-DMA; the sum is in *dst* after that sync.
         """
     def bang_atomic_reduce_max(
         self,
@@ -2748,7 +2748,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = max(dst[i], src[i])``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).  With strides in bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_reduce_min(
         self,
@@ -2764,7 +2764,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = min(dst[i], src[i])``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).  With strides in bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_reduce_and(
         self,
@@ -2780,7 +2780,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] & src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_reduce_or(
         self,
@@ -2796,7 +2796,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] | src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_reduce_xor(
         self,
@@ -2812,7 +2812,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] ^ src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_reduce_exch(
         self,
@@ -2828,7 +2828,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_reduce_inc(
         self,
@@ -2844,7 +2844,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] >= src[i] ? 0 : dst[i] + 1``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.  With strides in bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_reduce_dec(
         self,
@@ -2860,52 +2860,52 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] == 0 || dst[i] > src[i] ? src[i] : dst[i] - 1``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.  With strides in bytes, which may be negative, there are ``segnum1 + 1`` vectors at the first stride, repeated ``segnum2 + 1`` times at the second; pieces of *dst* may overlap (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_add(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] + src2[i]``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        *dst* gets the previous numbers.  *src2* is a vector in NRAM, which may be exactly *dst*, or one scalar for all *elem_count* elements.
         """
     def bang_atomic_max(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = max(src1[i], src2[i])``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).
+        *dst* gets the previous numbers.  *src2* is a vector in NRAM, which may be exactly *dst*, or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).
         """
     def bang_atomic_min(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = min(src1[i], src2[i])``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).
+        *dst* gets the previous numbers.  *src2* is a vector in NRAM, which may be exactly *dst*, or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).
         """
     def bang_atomic_and(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] & src2[i]``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        *dst* gets the previous numbers.  *src2* is a vector in NRAM, which may be exactly *dst*, or one scalar for all *elem_count* elements.
         """
     def bang_atomic_or(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] | src2[i]``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        *dst* gets the previous numbers.  *src2* is a vector in NRAM, which may be exactly *dst*, or one scalar for all *elem_count* elements.
         """
     def bang_atomic_xor(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] ^ src2[i]``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        *dst* gets the previous numbers.  *src2* is a vector in NRAM, which may be exactly *dst*, or one scalar for all *elem_count* elements.
         """
     def bang_atomic_exch(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src2[i]``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        *dst* gets the previous numbers.  *src2* is a vector in NRAM, which may be exactly *dst*, or one scalar for all *elem_count* elements.
         """
     def bang_atomic_inc(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] >= src2[i] ? 0 : src1[i] + 1``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.
+        *dst* gets the previous numbers.  *src2* is a vector in NRAM, which may be exactly *dst*, or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.
         """
     def bang_atomic_dec(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] == 0 || src1[i] > src2[i] ? src2[i] : src1[i] - 1``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.
+        *dst* gets the previous numbers.  *src2* is a vector in NRAM, which may be exactly *dst*, or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.
         """
     def bang_atomic_cas(self, dst: Ptr, src1: Ptr, compare: Scalar, new: Scalar) -> None:
         """Compare and swap one element: ``dst[0] = src1[0]; if (src1[0] == compare) src1[0] = new``.
@@ -2924,7 +2924,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = *p + src[i]`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_add``.
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* is a vector of distances from it in bytes, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which may be exactly *dst*, or one scalar.  An element whose bit in *bitmask* is 0 is left out.  Several updates of the same element happen one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_add``.
         """
     def bang_discrete_atomic_max(
         self,
@@ -2936,7 +2936,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = max(*p, src[i])`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_max``.  -0 is below +0 (inferred).
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* is a vector of distances from it in bytes, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which may be exactly *dst*, or one scalar.  An element whose bit in *bitmask* is 0 is left out.  Several updates of the same element happen one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_max``.  -0 is below +0 (inferred).
         """
     def bang_discrete_atomic_min(
         self,
@@ -2948,7 +2948,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = min(*p, src[i])`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_min``.  -0 is below +0 (inferred).
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* is a vector of distances from it in bytes, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which may be exactly *dst*, or one scalar.  An element whose bit in *bitmask* is 0 is left out.  Several updates of the same element happen one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_min``.  -0 is below +0 (inferred).
         """
     def bang_discrete_atomic_and(
         self,
@@ -2960,7 +2960,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = *p & src[i]`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_and``.
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* is a vector of distances from it in bytes, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which may be exactly *dst*, or one scalar.  An element whose bit in *bitmask* is 0 is left out.  Several updates of the same element happen one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_and``.
         """
     def bang_discrete_atomic_or(
         self,
@@ -2972,7 +2972,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = *p | src[i]`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_or``.
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* is a vector of distances from it in bytes, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which may be exactly *dst*, or one scalar.  An element whose bit in *bitmask* is 0 is left out.  Several updates of the same element happen one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_or``.
         """
     def bang_discrete_atomic_xor(
         self,
@@ -2984,7 +2984,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = *p ^ src[i]`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_xor``.
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* is a vector of distances from it in bytes, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which may be exactly *dst*, or one scalar.  An element whose bit in *bitmask* is 0 is left out.  Several updates of the same element happen one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_xor``.
         """
     def bang_discrete_atomic_exch(
         self,
@@ -2996,7 +2996,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = src[i]`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_exch``.
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* is a vector of distances from it in bytes, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which may be exactly *dst*, or one scalar.  An element whose bit in *bitmask* is 0 is left out.  Several updates of the same element happen one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_exch``.
         """
     def bang_discrete_atomic_inc(
         self,
@@ -3008,7 +3008,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = *p >= src[i] ? 0 : *p + 1`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_inc``.  The formula is unknown, default chosen.
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* is a vector of distances from it in bytes, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which may be exactly *dst*, or one scalar.  An element whose bit in *bitmask* is 0 is left out.  Several updates of the same element happen one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_inc``.  The formula is unknown, default chosen.
         """
     def bang_discrete_atomic_dec(
         self,
@@ -3020,7 +3020,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = *p == 0 || *p > src[i] ? src[i] : *p - 1`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_dec``.  The formula is unknown, default chosen.
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* is a vector of distances from it in bytes, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which may be exactly *dst*, or one scalar.  An element whose bit in *bitmask* is 0 is left out.  Several updates of the same element happen one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_dec``.  The formula is unknown, default chosen.
         """
     def vv_get_length(self) -> int:
         """Return how many bytes a register holds: ``256``, on a memory core too, where kernels divide by it."""
@@ -3091,7 +3091,7 @@ class Mlu:
     def vv_div(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] / src1[i]``.
 
-        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        Integers are divided as in C, toward 0; a divisor of 0 is refused unless the mask excludes its lane (inferred).
         """
     def vv_div_m(
         self,
@@ -3102,7 +3102,7 @@ class Mlu:
     ) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] / src1[i]`` where the mask is set; the other lanes stay.
 
-        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        Integers are divided as in C, toward 0; a divisor of 0 is refused unless the mask excludes its lane (inferred).
         """
     def vv_div_z(
         self,
@@ -3113,12 +3113,12 @@ class Mlu:
     ) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] / src1[i]`` where the mask is set, else 0.
 
-        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        Integers are divided as in C, toward 0; a divisor of 0 is refused unless the mask excludes its lane (inferred).
         """
     def vv_rem(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] % src1[i]``; of integers.
 
-        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        Integers are divided as in C, toward 0; a divisor of 0 is refused unless the mask excludes its lane (inferred).
         """
     def vv_rem_m(
         self,
@@ -3129,7 +3129,7 @@ class Mlu:
     ) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] % src1[i]`` where the mask is set; the other lanes stay; of integers.
 
-        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        Integers are divided as in C, toward 0; a divisor of 0 is refused unless the mask excludes its lane (inferred).
         """
     def vv_rem_z(
         self,
@@ -3140,7 +3140,7 @@ class Mlu:
     ) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] % src1[i]`` where the mask is set, else 0; of integers.
 
-        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        Integers are divided as in C, toward 0; a divisor of 0 is refused unless the mask excludes its lane (inferred).
         """
     def vv_neg(self, dst: Register, src: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = -src[i]``."""
@@ -3323,35 +3323,35 @@ class Mlu:
     def vv_load_m(self, dst: Register, src: Ptr, elem_count: Count, mask: Register) -> None:
         """Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes stay.
 
-        The form of ``__vv_load_m`` with a count, which stands in front of the mask (inferred from the store).
+        The form of ``__vv_load_m`` with a count, which comes before the mask (inferred from the store).
         """
     @overload
     def vv_load_m(self, dst: Register, src: Ptr, mask: Register) -> None:
         """Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes stay.
 
-        *src* has a whole register's elements.  With a count in front of the mask it is a call of ``__vv_load_m_counted``.
+        *src* has a whole register's elements.  A call with a count before the mask means ``__vv_load_m_counted``.
         """
     def vv_load_m_counted(self, dst: Register, src: Ptr, elem_count: Count, mask: Register) -> None:
         """Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes stay.
 
-        The form of ``__vv_load_m`` with a count, which stands in front of the mask (inferred from the store).
+        The form of ``__vv_load_m`` with a count, which comes before the mask (inferred from the store).
         """
     @overload
     def vv_load_z(self, dst: Register, src: Ptr, elem_count: Count, mask: Register) -> None:
         """Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes become 0.
 
-        The form of ``__vv_load_z`` with a count, which stands in front of the mask (inferred from the store).
+        The form of ``__vv_load_z`` with a count, which comes before the mask (inferred from the store).
         """
     @overload
     def vv_load_z(self, dst: Register, src: Ptr, mask: Register) -> None:
         """Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes become 0.
 
-        *src* has a whole register's elements.  With a count in front of the mask it is a call of ``__vv_load_z_counted``.
+        *src* has a whole register's elements.  A call with a count before the mask means ``__vv_load_z_counted``.
         """
     def vv_load_z_counted(self, dst: Register, src: Ptr, elem_count: Count, mask: Register) -> None:
         """Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes become 0.
 
-        The form of ``__vv_load_z`` with a count, which stands in front of the mask (inferred from the store).
+        The form of ``__vv_load_z`` with a count, which comes before the mask (inferred from the store).
         """
     def vv_store(self, dst: Ptr, register: Register, elem_count: Count | None = None) -> None:
         """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all elements without a count."""
@@ -3359,7 +3359,8 @@ class Mlu:
     def vv_store_m(self, dst: Ptr, register: Register, elem_count: Count, mask: Register) -> None:
         """Store the first elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
 
-        The form of ``__vv_store_m`` with a count, as a public kernel calls it.  Only the elements that are stored must lie within the memory.
+        The form of ``__vv_store_m`` with a count, as a public kernel calls it. Only the elements that are stored
+        must lie within the memory.
         """
     @overload
     def vv_store_m(self, dst: Ptr, register: Register, mask: Register) -> None:
@@ -3371,12 +3372,13 @@ class Mlu:
     def vv_store_m_counted(self, dst: Ptr, register: Register, elem_count: Count, mask: Register) -> None:
         """Store the first elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
 
-        The form of ``__vv_store_m`` with a count, as a public kernel calls it.  Only the elements that are stored must lie within the memory.
+        The form of ``__vv_store_m`` with a count, as a public kernel calls it. Only the elements that are stored
+        must lie within the memory.
         """
     def mlisa_fuse_1(self, dst: Ptr, src: Ptr, elem_count: Count, op0: str, value0: Ptr | Scalar) -> None:
         """Apply 1 operation to each lane: ``dst[i] = src[i].op0(value0)``, each value a vector or a scalar.
 
-        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three ignoring their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
         """
     def mlisa_fuse_2(
         self,
@@ -3390,7 +3392,7 @@ class Mlu:
     ) -> None:
         """Apply 2 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1)``, each value a vector or a scalar.
 
-        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three ignoring their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
         """
     def mlisa_fuse_3(
         self,
@@ -3406,7 +3408,7 @@ class Mlu:
     ) -> None:
         """Apply 3 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1).op2(value2)``, each value a vector or a scalar.
 
-        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three ignoring their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
         """
     def mlisa_fuse_4(
         self,
@@ -3424,7 +3426,7 @@ class Mlu:
     ) -> None:
         """Apply 4 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1).op2(value2).op3(value3)``, each value a vector or a scalar.
 
-        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2), .op3(value3)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2), .op3(value3)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three ignoring their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
         """
     def mlisa_fuse_5(
         self,
@@ -3444,7 +3446,7 @@ class Mlu:
     ) -> None:
         """Apply 5 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1).op2(value2).op3(value3).op4(value4)``, each value a vector or a scalar.
 
-        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2), .op3(value3), .op4(value4)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2), .op3(value3), .op4(value4)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three ignoring their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
         """
     def mlisa_div_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
         """Divide by a scalar: ``dst[i] = src[i] / value``, rounded once.

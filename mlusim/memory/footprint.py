@@ -179,7 +179,7 @@ class Access(NamedTuple):
         return overwritten
 
     def begins_with(self, other: "Access") -> bool:
-        """Return whether both accesses start at the same byte, and only the first repetition of this one overlaps *other*."""
+        """Return whether both accesses start at the same byte, and no later repetition of this access overlaps *other*."""
         if self == other:
             return True
         if self.allocation is not other.allocation or self.start != other.start:

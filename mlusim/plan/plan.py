@@ -171,8 +171,8 @@ class Plan(Presented):
     operator; a limit with a variable that has no value is not applied. *claims* are limits that documents
     state. *example* has values for displaying the plan without others. *grow* orders the tile variables for
     `complete`; without it they grow in the order in which they appear. *drawings* are partitions in documents
-    that differ from this one; the kernel does not use them, but they are instructive. *notes* describe the
-    origin of the plan.
+    that differ from this one; the kernel does not use them, they only illustrate the difference. *notes*
+    describe the origin of the plan.
     """
 
     name: str

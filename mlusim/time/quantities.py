@@ -13,11 +13,11 @@ from mlusim.memory.space import DIRECTIONS, SPACES
 
 SCALAR, VECTOR, TENSOR, IO, MOVE = range(5)  # operations, cycles, products, bytes, bytes
 TENSOR_CYCLES, IO_STARTS, TRANSACTIONS, STALLS, MOVE_STARTS, LINES, SRAM_BYTES, ATOMICS = range(5, 13)
-FUNCTIONS, TRANSPOSED = 13, 14  # lines of multi-pass instructions, reordered elements
+FUNCTIONS, TRANSPOSED = 13, 14  # lines of multi-pass instructions; reordered elements
 SEGMENTS = 15  # pieces of strided off-chip copies
-EXPONENTIALS, REDUCTIONS = 16, 17  # lines of exponentials, of reductions and searches
+EXPONENTIALS, REDUCTIONS = 16, 17  # lines of exponentials; lines of reductions and searches
 TRANSPOSITIONS, STORED = 18, 19  # transpositions; pieces that strided copies store off chip
-FUSIONS, POOLINGS = 20, 21  # lines of fused operations, of pixels in pooling windows
+FUSIONS, POOLINGS = 20, 21  # lines of fused operations; lines of pooled pixels
 CROWDED = 22  # lines of atomics that cover at least half of their tensor
 PARTS = 23  # on-chip pieces that fill a line partially
 STORE_STARTS = 24  # blocking off-chip copies that only store

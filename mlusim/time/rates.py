@@ -163,7 +163,7 @@ def series_of(board: "Board") -> str:
     return f"MLU{board.arch.generation}xx"
 
 
-X4 = ("MLU370-X4", "MLU370-X4K")  # the rows of the contest come from one of these two
+X4 = ("MLU370-X4", "MLU370-X4K")  # the contest's measurements are of one of these two
 X8, M9, H8, MLU270, MLU290 = ("MLU370-X8",), ("MLU590-M9",), ("MLU590-H8",), ("MLU270-S4",), ("MLU290-M5",)
 
 LAUNCH = Rate(

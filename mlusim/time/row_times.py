@@ -130,7 +130,7 @@ def tracks(logs: Sequence[TimedLog], board: Board) -> list[Track]:
     """Replay cores that run together as `mlusim.time.replay` does, and record every row."""
     clocks = clocks_of(TracedClock, logs)
     meet(list(clocks.values()), board)
-    for clock in clocks.values():  # one that waits at a barrier that others have not come to
+    for clock in clocks.values():  # record the row of a core that still waits at a barrier
         if clock.row:
             clock.note()
     traced = {log: _track(log, clock.noted) for log, clock in clocks.items()}

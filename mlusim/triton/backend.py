@@ -143,7 +143,7 @@ KNOWN_OPTIONS = tuple(MluOptions.__annotations__)
 
 
 class MluBackend(BaseBackend):  # type: ignore[misc]
-    """The compiler: TTIR by Triton's own passes, then BANG C text."""
+    """The compiler: Triton's own passes produce TTIR, which is lowered to BANG C text."""
 
     binary_ext = "mlu"
 

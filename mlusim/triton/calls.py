@@ -179,7 +179,7 @@ class TritonKernel:
         supplied: Mapping[str, np.ndarray[Any, Any]] = NO_ARRAYS,
         **around: Any,
     ) -> KernelCall:
-        """Return the launch with *arguments* on *board*; *around* are fields of `AskedCall`. Raises like `translated`."""
+        """Return the launch with *arguments* on *board*; *around* are further fields of `AskedCall`. Raises like `translated`."""
         translation = self.translated(arguments, board, supplied, around.get("draws") or around.get("seed"))
         asked = AskedCall(
             (translation.path,),

@@ -61,7 +61,7 @@ def carried_values(
 
 
 def _carried(low: KernelLowering, value: Value, name: str, maker: str) -> Value:
-    """Return what a loop carries for *value*, whose next one the operation *maker* of its body makes, "" where none does."""
+    """Return the value that a loop carries for *value*; operation *maker* of the body computes the next one ("": none does)."""
     # Integers with a stride stay a formula while the body only adds to them; any other operation makes them
     # data.
     stepping = maker in ("", "arith.addi", "arith.subi") or maker.startswith("scf.")

@@ -59,7 +59,7 @@ UNSIGNED_TYPES = {"i8": "uint8_t", "i16": "uint16_t", "i32": "unsigned int", "i6
 COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 RISING = {"slt": ("high", 0), "sle": ("high", 1), "sgt": ("low", 1), "sge": ("low", 0)}
 FALLING = {"slt": ("low", 1), "sle": ("low", 0), "sgt": ("high", 0), "sge": ("high", 1)}
-"""For ``base + i`` or ``base - i`` compared with 0: which bound of index i results, and the constant added to it."""
+"""The bound of index i that follows if ``base + i`` (or ``base - i``) is compared with 0: which end, and the constant added to it."""
 
 # The instructions of an operation: on two vectors, a vector and a scalar, a vector and a repeating segment.
 TWO = {
@@ -67,7 +67,7 @@ TWO = {
     "maxnumf": "max", "minnumf": "min", "maxsi": "max", "minsi": "min", "andi": "band", "ori": "bor", "xori": "bxor",
 }  # fmt: skip
 BY_A_NUMBER = {"divsi": "div", "remsi": "rem"}
-"""Operations with an instruction only for a scalar second operand, since a masked lane may hold a divisor of 0."""
+"""Operations whose vector instruction is used for a scalar divisor only: in a vector of divisors, a masked lane may hold 0."""
 FORMS = {
     "add": ("bang_add", "bang_add_scalar", "bang_cycle_add"),
     "sub": ("bang_sub", "bang_sub_scalar", "bang_cycle_sub"),

@@ -52,7 +52,7 @@ def _with(
 
 @frozen
 class TunedTriton:
-    """The kernel *triton* on *board*, called with *arguments*; *around* are fields of `AskedCall`."""
+    """The kernel *triton* on *board*, called with *arguments*; *around* are further fields of `AskedCall`."""
 
     triton: TritonKernel
     arguments: Mapping[str, str]

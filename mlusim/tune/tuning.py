@@ -243,7 +243,7 @@ class SearchFile:
     """
 
     def __init__(self, task: TuneTask, words: Sequence[object], name: str, *, restart: bool) -> None:
-        self._task = evolve(task, first=None)  # which differs between rungs
+        self._task = evolve(task, first=None)  # `first` differs between rungs
         word = _word(self._task, *words)
         self._kept = Keep(name, None, word, _kept_work(self._task, ", limit or search"), restart=restart)
         self.reused = len(self._kept.known)

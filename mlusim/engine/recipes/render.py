@@ -298,7 +298,7 @@ def _vector(writer: Writer, step: steps.ChargeVector) -> Lines:
 
 
 def _before_padding(counts: Sequence["Parameter"], extent: str) -> str:
-    """Return the code for *extent* with the values of *counts* before padding, which the code has in ``unpadded``."""
+    """Return the code that computes *extent* from the unpadded values of *counts*, which are in the variable ``unpadded``."""
     names = [p.name for p in counts]
     if [extent] == names:
         return "unpadded"

@@ -258,7 +258,7 @@ class FormReader:
         record = _NUMBERS[t.Record]
         for number, row in enumerate(self._rows):
             if row[0] == record:
-                self.nodes[number] = t.Record("")  # empty: rows refer to records that refer back to them
+                self.nodes[number] = t.Record("")  # filled in below: records may refer to themselves
         # Forty rows that each refer twice to the previous row would be a tree of 2**40 nodes.
         weights = [1] * len(self._rows)
         for number, row in enumerate(self._rows):

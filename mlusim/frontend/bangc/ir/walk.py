@@ -360,7 +360,7 @@ def outlived(function: ir.Function) -> Iterator[Outlived]:
 def _behind_block(
     pointer: ir.Local, value: ir.Expr, uses: FunctionUses, nodes: Sequence[Any]
 ) -> Iterator[Outlived]:
-    """Yield the variable to which *value* lets *pointer* point, if the first access of the pointer after the variable's block is a load."""
+    """Yield the variable to which *pointer* points after *value* is assigned, if the pointer is loaded after that variable's block."""
     for local in _on_stack(value, uses, set()):
         if local.block is None or pointer.block == local.block:
             continue

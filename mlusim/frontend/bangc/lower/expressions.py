@@ -220,7 +220,7 @@ def _binary(scope: FunctionScope, node: Node) -> ir.Expr:
     if op in ("&&", "||"):
         first, mark = scope.valued(left, t.BOOL), len(scope.loose)
         second = scope.valued(right, t.BOOL)
-        scope.refuse_loose(mark, right.span)  # it may never be made, yet would end after the expression
+        scope.refuse_loose(mark, right.span)  # a destructor would run even if it was not created
         return ir.Logical(op, first, second, node.span)
     first, second = scope.value(left), scope.value(right)
     if op in COMPARE:

@@ -488,7 +488,7 @@ def _base(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[ir.Statement]:
-    """Lower the initialisation of a base class without constructor: its members, which are members of the object."""
+    """Lower the initialisation of a base class without constructor: each of its members is initialised in the object."""
     this, _, span = _object(scope, node.span)
     whole = objects.compose(scope, node, kind)
     assert isinstance(whole, ir.Compose)

@@ -44,7 +44,7 @@ class Surroundings:
 
     unit: "ParsedFile"
     need: Callable[[Declaration], str]  # requests a function, and returns its symbol
-    variable: Callable[..., ir.Global]  # at file scope, or in GDRAM: of a declaration, by its symbol
+    variable: Callable[..., ir.Global]  # returns the variable of a declaration
     as_bytes: set[str]  # records accessed as bytes
     hidden: set[str] = field(factory=set)  # functions that must be requested from the library by name
     dispatches: list[tuple[Any, ...]] = field(factory=list)  # virtual calls, with the class
@@ -62,7 +62,7 @@ class FunctionScope(ABC):
     result: t.Type
     symbol: str = ""
     this: ir.Local | None = None
-    captures: Captures | None = None  # of a lambda's body
+    captures: Captures | None = None  # if the function is a lambda's body
     locals: list[ir.Local] = field(factory=list)
     hidden: list[ir.Declare] = field(factory=list)  # temporaries, declared at the start of the function
     loops: int = 0  # depth of loops around the current node
@@ -73,8 +73,8 @@ class FunctionScope(ABC):
     loose: list[ir.Local] = field(factory=list)
     # Objects that may be the function's result, each with the flag that is set at run time if it is.
     elided: dict[ir.Local, ir.Local] = field(factory=dict)
-    labels: list[list[str]] = field(factory=list)  # of the enclosing blocks
-    bindings: dict[int, ir.Place] = field(factory=dict)  # parts of values, by the declaration of their names
+    labels: list[list[str]] = field(factory=list)  # labels in each enclosing block
+    bindings: dict[int, ir.Place] = field(factory=dict)  # places of structured bindings, by declaration
     _by_declaration: dict[int, ir.Local] = field(factory=dict)
     _names: set[str] = field(factory=set)
 

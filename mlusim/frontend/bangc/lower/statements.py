@@ -87,7 +87,7 @@ def _ended(scope: FunctionScope, statements: list[ir.Statement], mark: int, node
 def _tested_first(
     scope: FunctionScope, statements: list[ir.Statement], loose: list[ir.Local], mark: int, node: Node
 ) -> list[ir.Statement]:
-    """Return an ``if`` or a switch whose test creates temporary objects, which end right after the test."""
+    """Return an ``if`` or a switch whose test creates temporary objects; they are destroyed right after the test."""
     *before, last = statements
     assert isinstance(last, ir.If | ir.Switch)
     tested = last.test if isinstance(last, ir.If) else last.value
@@ -177,7 +177,7 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
             or not isinstance(kind, t.Arithmetic | t.Pointer)
         ):
             return [declared]
-        scope.hidden.append(declared)  # keeps what the turn before left, as a register does (inferred)
+        scope.hidden.append(declared)  # keeps the value of the previous iteration (inferred)
         return []
     if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
         value: ir.Expr = objects.compose(scope, initial, kind)
@@ -312,7 +312,7 @@ def _element(scope: FunctionScope, kind: t.Type, here: ir.Expr, span: ir.Span) -
     return (), convert(scope, ir.Load(element, span), kind, span)
 
 
-Turns = tuple[ir.Expr, ir.Expr, ir.Expr]  # of a loop over elements: its test, the element, its step
+Turns = tuple[ir.Expr, ir.Expr, ir.Expr]  # the test, the element and the step of a range-based for
 
 
 def _over_pointers(_: FunctionScope, at: ir.LocalStorage, stop: ir.LocalStorage, source: Node) -> Turns:

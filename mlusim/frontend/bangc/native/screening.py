@@ -49,7 +49,7 @@ class FailedTest:
 
 @frozen
 class HalfTest:
-    """The test of a finite number that is rounded to half."""
+    """Reports a finite number that is too large for half."""
 
     rule: str = HALF
     have: str = "float"

@@ -69,7 +69,7 @@ def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> 
         lines.append(f"  DEEPER_(m, {DEEP}, {c.site(form.span)});")
     if calls:
         lines.append(f"  TURN(m, {c.site(form.span)});")
-    # Before the statements, wherever the source declares them: a goto may jump over a declaration.
+    # Declare all variables before the first statement, because a goto may jump over a declaration in the source.
     for local in (*form.locals, *c.addressed):
         lines += _local(c, local)
     lines += inner

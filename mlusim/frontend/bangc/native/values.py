@@ -572,8 +572,8 @@ def register_arrives(name: str) -> str:
 
 # -- classes with virtual methods ----------------------------------------------------------------------
 #
-# An object has the number of its class where C++ has a pointer to its table.  Objects outside simulated memory have one from
-# where they come to life; a copy by value is of the type that is copied.
+# An object contains the number of its class where C++ stores a pointer to the virtual table. Objects outside
+# simulated memory get it when their lifetime begins; a copy by value gets the number of the copied type.
 
 
 def objects_within(kind: t.Type, offset: int = 0) -> Iterator[tuple[int, t.Record]]:

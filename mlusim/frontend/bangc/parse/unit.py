@@ -61,7 +61,7 @@ _SCOPES = frozenset(
 _TEMPLATES = frozenset(("CLASS_TEMPLATE", "CLASS_TEMPLATE_PARTIAL_SPECIALIZATION"))
 _KERNEL, _DEVICE = "CUDAGLOBAL_ATTR", "CUDADEVICE_ATTR"
 _UNKNOWN = re.compile(r"use of undeclared identifier '(\w+)'")
-_UNRESOLVED = "OVERLOADED_DECL_REF"  # a name that no valid call has any more
+_UNRESOLVED = "OVERLOADED_DECL_REF"  # a name whose overload is not chosen; never in a valid call
 
 
 @frozen

@@ -149,7 +149,7 @@ def _from_whole(number: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: 
         return b.call("float", number)
     once, again = b.twice(number, SCRATCH)
     by = b.call("_c_long_to", again, b.constant(to.name)) if have.size == 8 else rounded(again, to)
-    if isinstance(number, ast.Call):  # of unknown value, as rand()
+    if isinstance(number, ast.Call):  # a call: its value is unknown
         return b.call("_c_long_to", number, b.constant(to.name)) if have.size == 8 else rounded(number, to)
     return ast.IfExp(b.between(-exact, once, exact), b.binary(again, ast.Add(), b.constant(0.0)), by)
 

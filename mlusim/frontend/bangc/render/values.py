@@ -391,7 +391,7 @@ def _dispatch(c: PythonWalker, node: ir.Dispatch) -> ast.expr:
     classes: list[ast.expr | None] = [b.constant(n) for n in node.targets]
     targets = ast.Dict(classes, [b.name(names.of_function(s)) for s in node.targets.values()])
     chosen = b.call("_c_class", b.held(held, c.value(first)))
-    # Created in every call of the function, but a fault only if it is itself called.
+    # The stub is created in every call of the function; it raises its fault only if it is called.
     absent = b.call("_c_pure", b.constant(node.name))
     method = b.call(b.attribute(targets, "get"), chosen, absent)
     return b.call(method, b.name(held), *(c.value(a) for a in rest))
@@ -476,7 +476,7 @@ def _once(c: PythonWalker, at: ir.Place, before: list[ast.stmt]) -> ir.Place:
     if isinstance(at, ir.Element):
         if member_array(at) is None:
             return ir.Element(_kept(c, at.pointer, before), _kept(c, at.index, before), at.span)
-        pointer, index = _indexed(c, at)  # checked here: behind this the pointer is one of any array
+        pointer, index = _indexed(c, at)  # checked here; the pointer no longer shows its array
         return ir.Element(_named(c, at.pointer, pointer, before), _named(c, at.index, index, before), at.span)
     if isinstance(at, ir.Member):
         return ir.Member(_once(c, at.base, before), at.field, at.span)

@@ -1,4 +1,4 @@
-// The device side of BANG C: qualifiers, types, built-in variables, and through them every intrinsic.
+// The device side of BANG C: qualifiers, types, built-in variables, and every intrinsic.
 #pragma once
 #include "mlusim_base.h"
 

@@ -1,4 +1,4 @@
-// Types and constants of the C library, and what templates of kernels use of the C++ library.
+// Types and constants of the C library, and the parts of the C++ library that kernel templates use.
 #pragma once
 #define __mlusim_stands_in__ 1  // for the headers of the C and C++ library
 
@@ -60,7 +60,7 @@ typedef signed char int8;
 #define M_E 2.7182818284590452354
 #define M_SQRT2 1.41421356237309504880
 
-// Functions of the C and C++ library that the run-time has, on the host and on the device.
+// Functions of the C and C++ library that the run-time provides on the host and on the device.
 #define __mlusim_both__ __attribute__((host, device))
 #define __mlusim_space__(name) __attribute__((annotate(name)))
 
@@ -241,7 +241,7 @@ __mlusim_limits__(float, -FLT_MAX, FLT_MIN, FLT_MAX, FLT_EPSILON, INFINITY)
 __mlusim_limits__(double, -DBL_MAX, DBL_MIN, DBL_MAX, DBL_EPSILON, INFINITY)
 }  // namespace std
 
-// They show what the parser does not of a template's class: its destructor, and what loops over its elements call.
+// These reveal functions of a template's class that the parser hides: its destructor, and the begin and end of range-based loops.
 template <class T> __mlusim_both__ void __mlusim_end(T *p) { p->~T(); }
 template <class T> __mlusim_both__ auto __mlusim_begin(T *p) { return p->begin(); }
 template <class T> __mlusim_both__ auto __mlusim_stop(T *p) { return p->end(); }

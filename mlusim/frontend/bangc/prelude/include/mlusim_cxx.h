@@ -1,6 +1,6 @@
 // Classes and functions of the C and C++ libraries that host code uses; the host's own compiler has the real headers.
-// They are here for their types: those in signatures, and those of kernels' arguments, as launches in host code instantiate kernels.
-// Templates that call their arguments have bodies, so that what they call is instantiated.
+// They supply the types in signatures and of kernel arguments, because launches in host code instantiate kernels.
+// Templates that call their arguments have bodies, so that the called functions are instantiated.
 #pragma once
 #include "mlusim_base.h"
 #include "mlusim_math.h"

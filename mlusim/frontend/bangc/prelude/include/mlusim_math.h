@@ -1,4 +1,4 @@
-// The mathematics of C on single numbers, as kernels and host code call it.
+// The mathematical functions of C on single numbers, for kernels and host code.
 #pragma once
 #include "mlusim_base.h"
 
@@ -158,7 +158,7 @@ template <class T> __mlusim_both__ constexpr void swap(T &a, T &b) {
   b = t;
 }
 }  // namespace std
-#else  // the real library has those above as constexpr, which is both sides', and the ones below not at all
+#else  // the real library has the functions above as constexpr, so both sides may call them; it lacks those below
 namespace std {
 #define __mlusim_std1__(name) __mlusim_both__ float name##f(float);
 #define __mlusim_stdh__(name) __mlusim_both__ half name(half);
@@ -188,7 +188,7 @@ __mlusim_stdh__(sin)
 __mlusim_stdh__(sqrt)
 __mlusim_both__ bool isnan(half);
 __mlusim_both__ bool isinf(half);
-// Functions of both sides are those that are constexpr: these are so in later versions of the language only.
+// Both sides may call constexpr functions only; these are constexpr only in later versions of the language.
 #if __cplusplus < 201402L
 template <class T> __attribute__((device)) const T &min(const T &, const T &);
 template <class T> __attribute__((device)) const T &max(const T &, const T &);
@@ -207,7 +207,7 @@ __mlusim_both__ int printf(const char *, ...);
 __mlusim_both__ void *memcpy(void *, const void *, size_t);
 __mlusim_both__ void *memset(void *, int, size_t);
 #ifndef __mlusim_native__
-// The compiler's own, which device code may call: loops over the bytes.
+// The compiler's own functions, which device code may call, as loops over the bytes.
 static inline __mlu_func__ void *__mlusim_copy_bytes(void *to, const void *from, size_t n) {
   for (size_t i = 0; i < n; ++i) ((char *)to)[i] = ((const char *)from)[i];
   return to;

@@ -1,5 +1,5 @@
-// What host functions of an extension of PyTorch name, so that their launches, and with them the kernels' instances, are found.
-// Their code is compiled with PyTorch's own headers; nothing here has a body.
+// Names that host functions of a PyTorch extension use; with them, their launches and the instantiated kernels are found.
+// The host code itself is compiled with PyTorch's own headers; no function here has a body.
 #pragma once
 #include "mlusim_cxx.h"
 

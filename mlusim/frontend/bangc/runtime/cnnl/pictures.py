@@ -444,7 +444,7 @@ def pooling_backward(driver: StandInDevice, *arguments: Argument) -> int:
 
 
 def nms(driver: StandInDevice, *arguments: Argument) -> int:
-    """``cnnlNms_v2``: indices of boxes by descending score, of those that overlap no better one by more than a threshold.
+    """``cnnlNms_v2``: the indices, by descending score, of the boxes that overlap no box of a higher score by more than a threshold.
 
     Boxes have two corners, or seven numbers [x, y, z, dx, dy, dz, angle], of which the projection to x and y
     counts; without scores the order of the boxes is used. Raises `Unsupported` for another mode.

@@ -1,4 +1,4 @@
-// The driver below the run-time.  Numbers of errors, attributes and types are those of the vendor's cn_api.h 2.15.
+// The driver interface below the run-time.  The numbers of errors, attributes and types are those of the vendor's cn_api.h 2.15.
 #pragma once
 #include "cnrt.h"
 
@@ -125,7 +125,7 @@ CNresult cnSharedContextAcquire(CNcontext *, CNdev);
 CNresult cnSharedContextRelease(CNdev);
 CNresult cnGetCtxConfigParam(CNcontext, CNctxConfigParamType, CNctxConfigParam *);
 CNresult cnSetCtxConfigParam(CNcontext, CNctxConfigParamType, CNctxConfigParam *);
-CNresult cnGetCtxConfigParam_pt(CNcontext, CNctxConfigParamType, CNctxConfigParam *);  // of the thread: what the vendor's header calls
+CNresult cnGetCtxConfigParam_pt(CNcontext, CNctxConfigParamType, CNctxConfigParam *);  // per thread; the vendor's header calls these
 CNresult cnSetCtxConfigParam_pt(CNcontext, CNctxConfigParamType, CNctxConfigParam *);
 CNresult cnGetCtxMaxParallelUnionTasks(CNcontext, KernelClass, int *);
 CNresult cnMalloc(CNaddr *, cn_uint64_t);

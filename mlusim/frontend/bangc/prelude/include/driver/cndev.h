@@ -1,4 +1,4 @@
-// The device's management library: what programs ask a card for while they run.
+// The device's management library: information about a card that programs query while they run.
 #pragma once
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ typedef struct {
 } cndevCardInfo_t;
 typedef struct {
   int version;
-  int dataWidth, bandWidth, bandWidthDecimal;  // bits; GB/s; behind the point
+  int dataWidth, bandWidth, bandWidthDecimal;  // bits; GB/s; decimals of the GB/s
 } cndevDDRInfo_t;
 typedef struct {
   int version;
@@ -55,8 +55,8 @@ typedef struct {
 } cndevVersionInfo_t;
 typedef struct {
   uint32_t version;
-  uint64_t int4Tensor, int8Tensor, int16Tensor, fp16Tensor, bf16Tensor, fp32Tensor;  // products a cycle and core; 0: no published rate
-  uint64_t fp16Vector, bf16Vector, fp32Vector, int8Vector, int16Vector;  // operations a cycle and core
+  uint64_t int4Tensor, int8Tensor, int16Tensor, fp16Tensor, bf16Tensor, fp32Tensor;  // products per cycle and core; 0: no published rate
+  uint64_t fp16Vector, bf16Vector, fp32Vector, int8Vector, int16Vector;  // operations per cycle and core
 } cndevDeviceMaxPerformance_t;
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
-// The calls of the closed library that the simulator has stand-ins for, in NumPy.  The types of a call's arguments are those
-// that the program gives: templates send them to the simulator.  A call that has no stand-in is refused with a sentence.
+// Calls of the closed library for which the simulator has stand-ins, written in NumPy.  Templates pass each argument to
+// the simulator with the type that the program uses.  A call without a stand-in is refused with a sentence.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -89,7 +89,7 @@ template <class T>
 cnnlStatus_t cnnlSetTensorDescriptor(cnnlTensorDescriptor_t desc, cnnlTensorLayout_t layout, cnnlDataType_t dtype, int dim, const T *dims) {
   return cnnlSetTensorDescriptor_v2(desc, layout, dtype, dim, dims);
 }
-// The stand-ins take dense tensors: other strides are refused.
+// The stand-ins accept dense tensors only; other strides are refused.
 template <class T>
 cnnlStatus_t cnnlSetTensorDescriptorEx_v2(
     cnnlTensorDescriptor_t desc, cnnlTensorLayout_t layout, cnnlDataType_t dtype, int dim, const T *dims, const T *strides) {
@@ -106,7 +106,7 @@ cnnlStatus_t cnnlSetTensorDescriptorEx(
   return cnnlSetTensorDescriptorEx_v2(desc, layout, dtype, dim, dims, strides);
 }
 
-// ---- how a call travels -----------------------------------------------------------------------
+// ---- how a call reaches the simulator ---------------------------------------------------------
 #pragma GCC visibility push(default)
 extern "C" {
 void *__mlusim_cnnl_begin(const char *name);
@@ -115,15 +115,15 @@ void __mlusim_cnnl_real(void *call, double value);
 void __mlusim_cnnl_tensor(void *call, const void *desc);
 void __mlusim_cnnl_tensors(void *call, const void *const *descs);
 void __mlusim_cnnl_handle(void *call, const void *handle);
-void __mlusim_cnnl_place(void *call, const void *place);  // for a handle that the simulator makes
+void __mlusim_cnnl_place(void *call, const void *place);  // where the simulator stores a handle that it creates
 void __mlusim_cnnl_pointers(void *call, const void *const *pointers);
-void __mlusim_cnnl_pointer(void *call, const void *pointer, char kind, unsigned size);  // kind of element: i, u, f or v; its bytes
+void __mlusim_cnnl_pointer(void *call, const void *pointer, char kind, unsigned size);  // kind of the element (i, u, f or v) and its bytes
 int __mlusim_cnnl_end(void *call);
 }
 #pragma GCC visibility pop
 
 namespace mlusim_cnnl {
-template <class T, class = void> struct Element {  // of a pointer: a structure that only the simulator knows
+template <class T, class = void> struct Element {  // what a pointer points to; by default a structure that only the simulator knows
   static void add(void *call, const T *p) { __mlusim_cnnl_handle(call, p); }
 };
 template <class T> struct Element<T, typename std::enable_if<std::is_arithmetic<T>::value || std::is_enum<T>::value>::type> {
@@ -152,7 +152,7 @@ template <> struct Element<void *, void> {
 template <> struct Element<const void *, void> : Element<void *, void> {};
 template <> struct Element<const cnnlTensorStruct *, void> : Element<cnnlTensorStruct *, void> {};
 
-template <class T, class = void> struct Argument {  // half and its like
+template <class T, class = void> struct Argument {  // half and similar types
   static void add(void *call, T value) { __mlusim_cnnl_real(call, (double)(float)value); }
 };
 template <class T> struct Argument<T, typename std::enable_if<std::is_integral<T>::value || std::is_enum<T>::value>::type> {

@@ -1,4 +1,4 @@
-// The vendor's tracing library: its types, and calls that say that they are not simulated; `mlusim profile` traces a program.
+// The vendor's tracing library: its types, and calls that report that they are not simulated; `mlusim profile` traces a program.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

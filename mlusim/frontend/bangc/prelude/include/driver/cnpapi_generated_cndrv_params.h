@@ -1,4 +1,4 @@
-// The parameters of the driver's calls as the tracing library hands them to a callback.
+// The parameters of the driver's calls, as the tracing library passes them to a callback.
 #pragma once
 #include "cn_api.h"
 

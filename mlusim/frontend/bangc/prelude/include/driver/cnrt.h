@@ -1,4 +1,4 @@
-// The run-time of the driver.  Numbers of errors, attributes and types are those of the vendor's cnrt.h 6.14.
+// The run-time of the driver.  The numbers of errors, attributes and types are those of the vendor's cnrt.h 6.14.
 #pragma once
 #ifndef __mlusim_stands_in__
 #include <stddef.h>
@@ -123,8 +123,8 @@ typedef enum {
   CNRT_NOTIFIER_DEFAULT = 0x0,
   CNRT_NOTIFIER_DISABLE_TIMING_SW = 0x2,
   CNRT_NOTIFIER_DISABLE_TIMING = 0x2,
-  CNRT_NOTIFIER_DISABLE_TIMING_ALL = 0x4,  // no time can be asked of it
-  CNRT_NOTIFIER_INTERPROCESS = 0x8,        // with DISABLE_TIMING_ALL alone
+  CNRT_NOTIFIER_DISABLE_TIMING_ALL = 0x4,  // without time measurement
+  CNRT_NOTIFIER_INTERPROCESS = 0x8,        // only together with DISABLE_TIMING_ALL
 } cnrtNotifierFlags_t;
 typedef enum { CNRT_NOTIFIER_PLACE_DEFAULT, CNRT_NOTIFIER_PLACE_EXTERNAL } cnrtNotifierPlaceFlags_t;
 typedef enum { CNRT_NOTIFIER_WAIT_DEFAULT, CNRT_NOTIFIER_WAIT_EXTERNAL } cnrtNotifierWaitFlags_t;
@@ -134,7 +134,7 @@ typedef void *cnrtIpcMemHandle;
 typedef struct cnrtIpcNotifierHandle_st { uint64_t res[CNRT_IPC_HANDLE_SIZE]; } cnrtIpcNotifierHandle_v1;
 typedef cnrtIpcNotifierHandle_v1 cnrtIpcNotifierHandle;
 
-// Copies of three dimensions: of *extent*, width in bytes, from one place to another.
+// A three-dimensional copy of *extent*, whose width is in bytes.
 typedef struct { size_t x, y, z; } cnrtPos_t;
 typedef struct { size_t pitch; void *ptr; size_t xsize, ysize; } cnrtPitchedPtr_t;
 typedef struct { size_t depth, height, width; } cnrtExtent_t;
@@ -149,7 +149,7 @@ typedef struct cnrtMemcpy3dParam_st {
   cnrtPitchedPtr_t srcPtr;
 } cnrtMemcpy3dParam_t;
 
-// Work of a queue that is captured, and given to queues as often as wanted.
+// A captured queue: its work can be submitted to queues repeatedly.
 typedef struct CNtaskTopo_st *cnrtTaskTopo_t;
 typedef struct CNtaskTopoEntity_st *cnrtTaskTopoEntity_t;
 typedef struct CNtaskTopoNode_st *cnrtTaskTopoNode_t;
@@ -229,7 +229,7 @@ cnrtRet_t cnrtDeviceGetPCIBusId(char *, int, int);
 cnrtRet_t cnrtDeviceGetByPCIBusId(int *, const char *);
 cnrtRet_t cnrtDeviceReset(void);
 cnrtRet_t cnrtSyncDevice(void);
-enum { cnrtDeviceScheduleSpin, cnrtDeviceScheduleBlock, cnrtDeviceScheduleYield };  // how a host waits, which changes nothing here
+enum { cnrtDeviceScheduleSpin, cnrtDeviceScheduleBlock, cnrtDeviceScheduleYield };  // how the host waits; it has no effect in the simulator
 cnrtRet_t cnrtSetDeviceFlag(unsigned int);
 cnrtRet_t cnrtGetDeviceFlag(unsigned int *);
 cnrtRet_t cnrtDeviceCanAccessPeer(int *, int, int);
@@ -340,9 +340,9 @@ cnrtRet_t cnrtInitKernelMemory(const void *, cnrtKernelInitParam_t);
 cnrtRet_t cnrtDestroyKernelInitParamAndMemory(cnrtKernelInitParam_t);
 cnrtRet_t cnrtInvokeKernel_V2(const void *, cnrtDim3_t, cnrtKernelParamsBuffer_t, cnrtFunctionType_t, cnrtQueue_t);
 cnrtRet_t cnrtInvokeKernel_V3(const void *, cnrtKernelInitParam_t, cnrtDim3_t, cnrtKernelParamsBuffer_t, cnrtFunctionType_t, cnrtQueue_t, void *);
-// ---- what the compiler calls ------------------------------------------------------------------
+// ---- called by compiled code ------------------------------------------------------------------
 void __bangRegisterFunction(void **, const char *, char *, const char *, int, cnrtDim3_t *, cnrtDim3_t *, int *);
-void __mlusim_check(cnrtRet_t, const char *, const char *, int);  // says what failed, and ends the program
+void __mlusim_check(cnrtRet_t, const char *, const char *, int);  // prints which call failed, and ends the program
 #ifdef __cplusplus
 }
 template <class T> __attribute__((always_inline)) static inline cnrtRet_t cnrtMalloc(T **p, size_t n) { return cnrtMalloc((void **)p, n); }
@@ -352,7 +352,7 @@ template <class T> __attribute__((always_inline)) static inline cnrtRet_t cnrtHo
 #define CNRT_CHECK(call) __mlusim_check((call), #call, __FILE__, __LINE__)
 #endif
 
-#if defined(__CUDA__) || defined(__mlusim_launches__)  // what clang makes of `kernel<<<dim, type, queue>>>` calls the driver's own names, which others may hook
+#if defined(__CUDA__) || defined(__mlusim_launches__)  // clang compiles `kernel<<<dim, type, queue>>>` to these; they call the driver's own functions, which tools may hook
 extern "C" {
 unsigned __cudaPushCallConfiguration(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t = nullptr);
 int cudaConfigureCall(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t = nullptr);

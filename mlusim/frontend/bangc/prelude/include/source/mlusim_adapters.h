@@ -1,4 +1,4 @@
-// Containers that rest on others, and locks.
+// Container adapters, and locks.
 #pragma once
 
 namespace std {

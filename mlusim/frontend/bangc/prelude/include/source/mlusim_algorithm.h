@@ -1,4 +1,4 @@
-// The algorithms of the C++ library over anything that moves like a pointer.
+// The algorithms of the C++ library, for all iterators that behave like pointers.
 #pragma once
 
 namespace std {

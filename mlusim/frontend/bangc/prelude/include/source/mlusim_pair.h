@@ -1,4 +1,4 @@
-// Pairs, and objects that compare or compute.
+// Pairs, and function objects for comparisons and arithmetic.
 #pragma once
 
 namespace std {

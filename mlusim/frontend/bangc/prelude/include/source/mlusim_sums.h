@@ -11,7 +11,7 @@ template <size_t N> using make_index_sequence = make_integer_sequence<size_t, N>
 template <class... T> using index_sequence_for = make_index_sequence<sizeof...(T)>;
 
 template <class T> struct tuple_size;
-template <class T, class = size_t> struct size_of_const_ {};  // what has no size has no member `value`
+template <class T, class = size_t> struct size_of_const_ {};  // a type without a size has no member `value`
 template <class T> struct size_of_const_<T, decltype(size_t(tuple_size<T>::value))> : integral_constant<size_t, tuple_size<T>::value> {};
 template <class T> struct tuple_size<const T> : size_of_const_<T> {};
 template <class T> inline constexpr size_t tuple_size_v = tuple_size<T>::value;
