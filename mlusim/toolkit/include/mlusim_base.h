@@ -1,6 +1,6 @@
-// Types and marks of the device side where host code has the real C and C++ library.
+// Types and macros of the device side for host code, which uses the real C and C++ library.
 #pragma once
-#include <math.h>  // before the overloads of the device, which its using-declarations would meet otherwise
+#include <math.h>  // included before the device's overloads, with which its using-declarations would conflict
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,5 +24,5 @@ typedef signed char int8;
 
 #define __mlusim_native__ 1
 #define __mlusim_both__ __attribute__((device))
-// Several files have variables of one name in a memory of the device, and the host uses none of them.
+// Several files may have device variables of the same name, and the host uses none of them.
 #define __mlusim_space__(name) __attribute__((annotate(name), unused, internal_linkage))

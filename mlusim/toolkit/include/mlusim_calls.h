@@ -1,4 +1,4 @@
-// Host functions behind one signature, so that they are called by name from another process.
+// Host functions with a common signature, so that another process can call them by name.
 #pragma once
 #ifdef __mlusim_native__
 #include <cstdio>
@@ -10,11 +10,11 @@
 
 extern "C" {
 __attribute__((weak, visibility("default"))) char mlusim_refusal[1024];
-// What a check of parameters says: kept, for the caller asks for it behind the call.
+// The result of a check of parameters: stored, because the caller requests it after the call.
 __attribute__((weak, visibility("default"))) void __mlusim_refused(const char *what, const char *, int) {
   snprintf(mlusim_refusal, sizeof mlusim_refusal, "%s does not hold", what);
 }
-// What stands in the place of a body that does not compile.
+// Replaces a body that does not compile.
 [[noreturn]] static inline void __mlusim_broken(const char *what) {
   fprintf(stderr, "error: %s\n", what);
   abort();

@@ -1,3 +1,3 @@
-// Symbols by which the linker finds functions of the device in other files; cncc says which.
+// Symbols by which the linker finds device functions in other files; cncc determines which.
 #pragma once
 __mlusim_links__

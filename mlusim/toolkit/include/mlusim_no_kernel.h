@@ -1,4 +1,4 @@
-// For a file with functions of the device and no kernel: clang embeds what belongs to kernels, so there is one.
+// For a file with device functions but no kernel: clang embeds the data of kernels only, so this adds one.
 #pragma once
 #include "mlu.h"
 static __attribute__((global, used)) void __mlusim_no_kernel__() {}

@@ -20,7 +20,7 @@ namespace {
 
 struct Captures {
   std::mutex lock;
-  std::map<uint64_t, std::pair<uint64_t, std::vector<Captured>>> all;  // by queue: a number, and the work
+  std::map<uint64_t, std::pair<uint64_t, std::vector<Captured>>> all;  // by queue: a number, and the captured work
   uint64_t number = 0;
 };
 Captures &captures() {
@@ -80,7 +80,7 @@ cnrtRet_t cnrtQueueGetCaptureInfo(cnrtQueue_t queue, cnrtQueueCaptureStatus_t *s
   bool active = found != captures().all.end();
   *status = active ? cnrtQueueCaptureStatusActive : cnrtQueueCaptureStatusNone;
   if (id) *id = active ? found->second.first : 0;
-  if (topo) *topo = nullptr;  // it is there when the capture has ended
+  if (topo) *topo = nullptr;  // the topology exists when the capture has ended
   if (nodes) *nodes = nullptr;
   if (count) *count = 0;
   return cnrtSuccess;

@@ -1,4 +1,4 @@
-// cndev: a card that is idle, of the board that the simulator has.
+// cndev: an idle card of the simulator's board.
 #include "cndev.h"
 
 #include <cstring>
@@ -46,7 +46,7 @@ const char *cndevGetCardNameStringByDevId(cndevDevice_t device) {
 const char *getCardNameStringByDevId(cndevDevice_t device) { return cndevGetCardNameStringByDevId(device); }
 cndevRet_t cndevGetDDRInfo(cndevDDRInfo_t *info, cndevDevice_t device) {
   if (known(device) != CNDEV_SUCCESS) return known(device);
-  uint64_t mb = board_attribute("mlusimBandwidthMB", device);  // the bandwidth from which the simulator's efficiencies follow
+  uint64_t mb = board_attribute("mlusimBandwidthMB", device);  // the bandwidth from which the simulator computes efficiencies
   info->dataWidth = (int)board_attribute("cnrtAttrGmemBusWidth", device);
   info->bandWidth = (int)(mb / 1000);
   int rest = (int)(mb % 1000);
@@ -61,7 +61,7 @@ cndevRet_t cndevGetFrequencyInfo(cndevFrequencyInfo_t *info, cndevDevice_t devic
   return CNDEV_SUCCESS;
 }
 cndevRet_t cndevGetProcessInfo(unsigned *count, cndevProcessInfo_t *, cndevDevice_t device) {
-  *count = 0;  // no other program has the simulated card
+  *count = 0;  // no other program uses the simulated card
   return known(device);
 }
 cndevRet_t cndevGetMemoryUsage(cndevMemoryInfo_t *info, cndevDevice_t device) {

@@ -1,4 +1,4 @@
-// cndrv: the driver's calls, each by what the run-time does.
+// cndrv: the driver's calls, implemented by the run-time.
 #include "cn_api.h"
 
 #include <cstring>
@@ -16,7 +16,7 @@ CNresult as_cn(cnrtRet_t code) { return (CNresult)code; }  // the numbers are th
 
 void *at(CNaddr address) { return (void *)address; }
 
-// A context is the device that it is of, counted from 1; each has one.
+// A context is represented by its device, counted from 1; each device has one.
 CNcontext context_of(int device) { return (CNcontext)(intptr_t)(device + 1); }
 int device_of(CNcontext context) { return (int)(intptr_t)context - 1; }
 

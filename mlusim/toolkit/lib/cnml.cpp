@@ -1,2 +1,2 @@
-// cnml: programs of older toolkits link it and call nothing of it.
+// cnml: programs of older toolkits link it without calling it.
 extern "C" __attribute__((visibility("default"))) void cnmlExit() {}

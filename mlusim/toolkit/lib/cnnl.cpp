@@ -1,4 +1,4 @@
-// cnnl: a call's arguments as bytes, with what their pointers point to, for the stand-ins in the simulator.
+// cnnl: encodes a call's arguments, with the data at their pointers, for the stand-ins in the simulator.
 #include <cstring>
 #include <string>
 #include <sys/uio.h>
@@ -11,11 +11,11 @@ using namespace mlusim;
 
 namespace {
 
-constexpr size_t MOST = 1024;   // bytes behind a pointer of the host that a stand-in may read
-constexpr size_t TENSORS = 32;  // descriptors, or pointers, of an array
+constexpr size_t MOST = 1024;   // bytes at a host pointer that a stand-in may read
+constexpr size_t TENSORS = 32;  // descriptors, or pointers, in an array
 constexpr size_t DESCRIPTOR = 19 * sizeof(int64_t);
 
-// Each argument: a letter, the bytes that follow as u32, the bytes.
+// Each argument: a letter, the number of following bytes as u32, the bytes.
 struct Call {
   std::string bytes;
   void put(char kind, const std::string &data) {
@@ -28,7 +28,7 @@ struct Call {
 
 std::string word(uint64_t value) { return std::string((const char *)&value, 8); }
 
-// What can be read of *most* bytes at a pointer: less where memory ends.
+// Return up to *most* bytes at a pointer: fewer if memory ends.
 std::string peek(const void *pointer, size_t most) {
   unguard(pointer, most);
   std::string found(most, 0);
@@ -80,7 +80,7 @@ int __mlusim_cnnl_end(void *given) {
   wait_for_host_functions();
   Reply reply = ask(OP_CNNL, {}, CALLER, call->bytes.data(), call->bytes.size());
   delete call;
-  for (size_t at = 0; at + 12 <= reply.data.size();) {  // what the stand-in stored to memory of the host: address, bytes
+  for (size_t at = 0; at + 12 <= reply.data.size();) {  // the stand-in's stores to host memory: address, bytes
     uint64_t address;
     uint32_t length;
     memcpy(&address, &reply.data[at], 8);

@@ -1,4 +1,4 @@
-// cnpapi: nothing is traced this way; `mlusim profile` and `mlusim run --trace` show a program's launches.
+// cnpapi: no tracing by these calls; `mlusim profile` and `mlusim run --trace` show a program's launches.
 #include "cnpapi.h"
 
 #include "wire.h"

@@ -1,4 +1,4 @@
-// cnrt: devices, memory, queues, notifiers, errors.  Work is done when it is given to a queue, launches at the latest at the next call.
+// cnrt: devices, memory, queues, notifiers, errors. Work is done when it is given to a queue; launches are sent at the next call at the latest.
 #include "cnrt.h"
 
 #include <condition_variable>
@@ -24,11 +24,11 @@ using namespace mlusim;
 
 namespace {
 
-// ---- host functions of queues: one thread runs them in order, and who waits for a queue waits for them ---------------
+// ---- host functions of queues: one thread runs them in order, and a wait for a queue waits for them ------------------
 struct HostFunctions {
   std::mutex lock;
   std::condition_variable changed;
-  std::list<std::pair<cnrtHostFn_t, void *>> waiting;  // has no memory while it is empty, so a child that begins anew loses none
+  std::list<std::pair<cnrtHostFn_t, void *>> waiting;  // has no memory while it is empty, so a child process that begins with a new one loses nothing
   bool running = false, started = false;
   std::thread::id thread;
 };
@@ -52,7 +52,7 @@ void run_host_functions() {
   }
 }
 
-// ---- what the host has of pinned memory --------------------------------------------------------
+// ---- the host's records of pinned memory -------------------------------------------------------
 struct PinnedPiece {
   size_t bytes;
   void *caller;
@@ -68,7 +68,7 @@ Pinned &pinned() {
 
 std::string plain(const char *call, const char *what) { return std::string(call) + " is given " + what; }
 
-// The value of an attribute of the board; nothing where there is no such attribute.
+// Return the value of an attribute of the board; nothing if there is no such attribute.
 std::optional<int> attribute_of(cnrtDeviceAttr_t which, int device) {
   switch (which) {
 #define MLUSIM_ATTRIBUTE(name, number) case name: return (int)board_attribute(#name, device);
@@ -85,9 +85,9 @@ cnrtRet_t queue_waits(cnrtNotifier_t notifier, uint64_t queue, void *caller) {
   return done(ask(OP_QUEUE_WAIT, {queue, (uint64_t)notifier}, caller).code);
 }
 
-// Rows of *width* bytes, from one pitch to another, as many as there are; each is a copy.
+// Copy rows of *width* bytes from one pitch to another; each row is a copy of its own.
 cnrtRet_t copy_rows(char *to, size_t to_pitch, const char *from, size_t from_pitch, size_t width, size_t height, cnrtMemTransDir_t direction, void *caller, const char *call) {
-  constexpr size_t WIDEST = 1 << 20, FARTHEST = 4 << 20;  // bytes, as the vendor's guide has them
+  constexpr size_t WIDEST = 1 << 20, FARTHEST = 4 << 20;  // bytes, according to the vendor's guide
   if (width > to_pitch || width > from_pitch) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "rows that are wider than a pitch"));
   if (width > WIDEST || height > WIDEST || to_pitch > FARTHEST || from_pitch > FARTHEST)
     return refuse(cnrtErrorArgsInvalid, caller, plain(call, "a width or height of more than 1 Mi, or a pitch of more than 4 MiB"));
@@ -99,7 +99,8 @@ cnrtRet_t copy_rows(char *to, size_t to_pitch, const char *from, size_t from_pit
   return cnrtSuccess;
 }
 
-// The address of byte *offset* of a symbol, of which *bytes* are copied: constants lie in one piece, which no copy may tell apart.
+// Find the address of byte *offset* of a symbol, of which *bytes* are copied: constants lie in one allocation, in which a copy cannot distinguish
+// them.
 cnrtRet_t place_in_symbol(const void *symbol, size_t bytes, size_t offset, uint64_t *address, void *caller, const char *call) {
   uint64_t size = 0;
   cnrtRet_t code = find_symbol(symbol, address, &size, caller, call);
@@ -120,7 +121,7 @@ cnrtRet_t copy_from_symbol(void *target, const void *symbol, size_t bytes, size_
   return code == cnrtSuccess ? copy(target, (void *)address, bytes, direction, queue, caller, call) : code;
 }
 
-// The piece of pinned memory in which a pointer lies, with the lock held; the end where there is none.
+// Return the piece of pinned memory that contains a pointer, with the lock held; the end iterator if there is none.
 std::map<const void *, PinnedPiece>::iterator pinned_at(const void *pointer) {
   auto after = pinned().pieces.upper_bound(pointer);
   if (after == pinned().pieces.begin()) return pinned().pieces.end();
@@ -133,7 +134,7 @@ size_t whole_pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
 cnrtRet_t pin(void **pointer, size_t bytes, void *caller, const char *call) {
   if (!pointer) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "no place for the pointer"));
-  if (posix_memalign(pointer, PAGE, whole_pages(bytes ? bytes : 1)) != 0) {  // in pages of its own, which may be watched
+  if (posix_memalign(pointer, PAGE, whole_pages(bytes ? bytes : 1)) != 0) {  // in pages of its own, which may be guarded
     *pointer = nullptr;
     return refuse(cnrtErrorNoMem, caller, "the host has not " + std::to_string(bytes) + " bytes left");
   }
@@ -149,12 +150,12 @@ cnrtRet_t no_device(int device, void *caller) {
 
 }  // namespace
 
-// ---- what other libraries call, too --------------------------------------------------------------
+// ---- functions that other libraries call, too ----------------------------------------------------
 namespace mlusim {
 
 cnrtRet_t allocate(void **pointer, size_t bytes, void *caller, const char *call) {
   if (!pointer) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "no place for the pointer"));
-  Reply reply = ask(OP_MALLOC, {bytes ? bytes : 1}, caller);  // the vendor's own tests ask for 0 bytes, and for success
+  Reply reply = ask(OP_MALLOC, {bytes ? bytes : 1}, caller);  // the vendor's own tests request 0 bytes, and expect success
   *pointer = reply.code == cnrtSuccess ? (void *)reply.value : nullptr;
   return done(reply.code);
 }
@@ -206,7 +207,7 @@ cnrtRet_t give_back(void *pointer, void *caller) {
   return done(code);
 }
 
-// What waits, and gives back what is over then.
+// Wait, and return the copies that are over then.
 cnrtRet_t waiting(Op op, uint64_t what, void *caller) {
   wait_for_host_functions();
   Reply reply = ask(op, {what}, caller);
@@ -226,7 +227,7 @@ std::string pinned_left() {
   std::lock_guard<std::mutex> held(pinned().lock);
   std::string left;
   for (const auto &one : pinned().pieces) {
-    if (!one.second.caller) continue;  // a library's
+    if (!one.second.caller) continue;  // managed by a library
     uint64_t both[2] = {(uint64_t)one.second.caller, one.second.bytes};
     left.append((const char *)both, sizeof both);
   }
@@ -297,7 +298,7 @@ cnrtRet_t call_host_function(cnrtQueue_t queue, cnrtHostFn_t function, void *dat
   if (!function) return refuse(cnrtErrorArgsInvalid, caller, "cnrtInvokeHostFunc is given no function");
   if (captured((uint64_t)queue, [=](uint64_t by) { return call_host_function((cnrtQueue_t)by, function, data, caller); })) return cnrtSuccess;
   settle_launches();
-  settle({});  // what it uses has been copied when its queue calls it
+  settle({});  // the data it uses has been copied when its queue calls it
   HostFunctions &h = host_functions();
   std::lock_guard<std::mutex> held(h.lock);
   if (!h.started) {
@@ -622,7 +623,7 @@ cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t from, cnrtNotifier_t to, float 
 cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) { return queue_waits(notifier, (uint64_t)queue, CALLER); }
 cnrtRet_t cnrtQueueWaitNotifierWithFlags(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) { return queue_waits(notifier, (uint64_t)queue, CALLER); }
 
-// ---- the kernel driver's files: programs ask them whether a card is theirs alone; this `open` comes before libc's -----------
+// ---- the kernel driver's files: programs read whether they have a card alone; this `open` comes before libc's ---------------
 __attribute__((visibility("default"))) int open(const char *path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);

@@ -98,7 +98,8 @@ bool convert(const void *from, cnrtDataType_V2_t type, void *to, cnrtDataType_V2
 }
 
 #if defined(__x86_64__)
-// Eight at once, as programs cast whole tensors: a golden case of the vendor's has 94 million numbers.  Groups with a NaN are left to one at a time.
+// Convert eight at once, since programs cast whole tensors: a golden case of the vendor's has 94 million numbers. Groups with a NaN are converted one
+// by one.
 __attribute__((target("avx,f16c"))) long eights_to_half(const float *from, uint16_t *to, long count) {
   long i = 0;
   for (; i + 8 <= count; i += 8) {
@@ -121,7 +122,7 @@ __attribute__((target("avx,f16c"))) long eights_of_half(const uint16_t *from, fl
   }
   return i;
 }
-// Cast what the processor casts by itself; return how many of the first numbers that are.
+// Cast with the processor's own instructions; return how many of the first numbers were cast.
 long cast_at_once(const void *from, cnrtDataType_V2_t type, void *to, cnrtDataType_V2_t wanted, long count) {
   static const bool can = __builtin_cpu_supports("f16c") && __builtin_cpu_supports("avx");
   if (can && type == cnrtFloat && wanted == cnrtHalf) return eights_to_half((const float *)from, (uint16_t *)to, count);

@@ -20,7 +20,7 @@ namespace {
 struct Guard {
   uint64_t id;
   char *low, *high;    // the bytes of the copy
-  char *first, *last;  // the pages that were taken away
+  char *first, *last;  // the protected pages
 };
 struct Guards {
   std::mutex lock;
@@ -38,12 +38,12 @@ size_t page() {
 char *up(const char *at) { return (char *)(((uintptr_t)at + page() - 1) & ~(page() - 1)); }
 char *down(const char *at) { return (char *)((uintptr_t)at & ~(page() - 1)); }
 
-// The pages in which nothing else lies than the bytes, as far as that can be known; others' accesses would be signals, or errors of the system.
+// Find the pages that contain only these bytes, as far as that can be known; accesses to others' data would raise signals, or errors of the system.
 void own_pages(const char *low, size_t bytes, char *&first, char *&last) {
   if (pinned_pages(low, first, last)) return;
   first = up(low), last = down(low + bytes);
 #ifdef __GLIBC__
-  if ((uintptr_t)low % page() == 2 * sizeof(size_t)) {  // malloc's own mapping: its size, with a mark, stands in front
+  if ((uintptr_t)low % page() == 2 * sizeof(size_t)) {  // malloc's own mapping: its size, with a flag, is stored before it
     size_t marked = ((const size_t *)low)[-1], whole = marked & ~(size_t)7;
     if ((marked & 2) && whole % page() == 0 && whole >= bytes + 2 * sizeof(size_t) && whole < bytes + 2 * sizeof(size_t) + page())
       first = down(low), last = first + whole;
@@ -51,7 +51,7 @@ void own_pages(const char *low, size_t bytes, char *&first, char *&last) {
 #endif
 }
 
-// Whether all of the pages may be read and written, and are the program's own: what is given back is made so again.
+// Return whether all of the pages are readable, writable and private: they are restored to this state.
 bool plain(const char *first, const char *last) {
   FILE *maps = fopen("/proc/self/maps", "re");
   if (!maps) return false;
@@ -75,7 +75,7 @@ bool ours_hears() {
 
 void give_back(const Guard &one) { mprotect(one.first, one.last - one.first, PROT_READ | PROT_WRITE); }
 
-// Take out and give back the guards that *over* is true of; others of the same pages keep them.
+// Remove the guards for which *over* is true, and restore their pages; other guards of the same pages stay.
 template <class Over> void end_guards(const Over &over) {
   Guards &g = guards();
   std::lock_guard<std::mutex> held(g.lock);
@@ -87,7 +87,7 @@ template <class Over> void end_guards(const Over &over) {
   g.all.swap(left);
 }
 
-// The first call in the program's own code: what the C library does is done for its caller.
+// Find the first call in the program's own code: the C library acts for its caller.
 void *in_program(void *at) {
   void *frames[64];
   int count = backtrace(frames, 64), first = 0;
@@ -98,7 +98,7 @@ void *in_program(void *at) {
     name = name ? name + 1 : "";
     bool of_library = false;
     for (const char *library : {"libc.", "libc-", "libm.", "libm-", "libstdc++.", "libcnrt.", "libgcc_s."}) of_library |= !strncmp(name, library, strlen(library));
-    if (!of_library) return (char *)frames[i] + (frames[i] == at);  // callers are looked up one byte in front of where they return to
+    if (!of_library) return (char *)frames[i] + (frames[i] == at);  // callers are looked up one byte before their return address
   }
   return (char *)at + 1;
 }
@@ -121,7 +121,7 @@ void guard(uint64_t id, const void *low, size_t bytes, bool written) {
   own_pages((const char *)low, bytes, first, last);
   if (first >= last || !ours_hears() || !plain(first, last)) return;
   void *frame;
-  backtrace(&frame, 1);  // loads what it needs now, and not in a signal
+  backtrace(&frame, 1);  // loads everything it needs now, instead of in a signal handler
   Guards &g = guards();
   std::lock_guard<std::mutex> held(g.lock);
   g.all.push_back({id, (char *)low, (char *)low + bytes, first, last});

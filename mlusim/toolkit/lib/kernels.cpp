@@ -18,9 +18,9 @@
 namespace mlusim {
 namespace {
 
-constexpr char MAGIC[] = "MLUSIMR1";  // before the length of a record, u64, and its bytes
+constexpr char MAGIC[] = "MLUSIMR1";  // precedes the length of a record, u64, and its bytes
 
-struct Wrapper {  // what clang registers
+struct Wrapper {  // the structure that clang registers
   int magic, version;
   const char *data;
   void *unused;
@@ -35,24 +35,24 @@ struct Variable {
   std::string name;
   size_t bytes;
 };
-struct Known {  // what the simulator tells of a kernel
+struct Known {  // the simulator's data about a kernel
   std::vector<uint32_t> sizes;
   bool prints = false;
-  std::set<std::tuple<unsigned, unsigned, unsigned, int, int>> launched;  // the grids, types and devices with which it went well
+  std::set<std::tuple<unsigned, unsigned, unsigned, int, int>> launched;  // the grids, types and devices with which it was launched successfully
 };
 constexpr size_t MOST_LAUNCHED = 1024;
 struct Kernels {
   std::mutex lock;
   std::vector<const char *> records;
-  std::vector<uint64_t> numbers;  // what the simulator calls them
+  std::vector<uint64_t> numbers;  // their numbers in the simulator
   std::vector<Registered> kernels;
   size_t told_records = 0, told_kernels = 0;
   std::map<const void *, Known> known;
-  std::map<const void *, Variable> variables;  // by what stands for them on the host
+  std::map<const void *, Variable> variables;  // by their address on the host
 };
 
 Kernels &all() {
-  static Kernels *one = new Kernels;  // constructors of other files come before ours
+  static Kernels *one = new Kernels;  // constructors of other files run before ours
   return *one;
 }
 
@@ -63,7 +63,7 @@ struct Configuration {
   void *caller;
 };
 thread_local std::vector<Configuration> configurations;
-thread_local void *launching = nullptr;  // where the launch is written whose stub runs
+thread_local void *launching = nullptr;  // the address of the launch whose stub runs
 
 bool sizes_of(const void *stub, cnrtQueue_t queue, void *caller, std::vector<uint32_t> &sizes, cnrtRet_t &code) {
   {
@@ -84,7 +84,7 @@ bool sizes_of(const void *stub, cnrtQueue_t queue, void *caller, std::vector<uin
   return true;
 }
 
-// Launch a kernel in a queue.  Once a launch of the kind went well the next ones have no answer: what can go wrong with them a card tells later, too.
+// Launch a kernel in a queue. After one successful launch of a kind, later ones get no reply: a card also reports their errors later.
 cnrtRet_t launched(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, const std::string &bytes, cnrtQueue_t queue, void *caller) {
   const std::initializer_list<uint64_t> words = {(uint64_t)stub, dim.x | (uint64_t)dim.y << 32, dim.z | (uint64_t)kind << 32, (uint64_t)queue};
   const std::tuple<unsigned, unsigned, unsigned, int, int> shape{dim.x, dim.y, dim.z, kind, current_device()};
@@ -126,7 +126,7 @@ size_t load_module(const char *data, size_t bytes) {
   if (bytes < 16 || memcmp(data, MAGIC, 8) != 0) return 0;
   memcpy(&length, data + 8, 8);
   if (length > bytes - 16) return 0;
-  char *own = new char[16 + length];  // the simulator may be told of it later, and again in a child
+  char *own = new char[16 + length];  // the simulator may get it later, and again in a child
   memcpy(own, data, 16 + length);
   std::lock_guard<std::mutex> held(all().lock);
   all().records.push_back(own);
@@ -148,15 +148,15 @@ cnrtRet_t find_kernel(size_t module, const char *name, const void **kernel, void
   return cnrtSuccess;
 }
 
-// A variable that no compiler registers: the simulator finds its name among the symbols of the file that it is of.
+// A variable that no compiler registers: the simulator finds its name among the symbols of its file.
 static cnrtRet_t find_constant(const void *symbol, uint64_t *address, size_t *bytes, void *caller, const char *call) {
   Dl_info info{};
   link_map *file = nullptr;
   char path[PATH_MAX];
-  // The program itself has no name in the list of files, and in info that by which it was called, which may be another file's.
+  // The program itself has no name in the list of files, and the name in info is the one by which it was called, which may be another file's.
   if (!dladdr1(symbol, &info, (void **)&file, RTLD_DL_LINKMAP) || !realpath(file->l_name[0] ? file->l_name : "/proc/self/exe", path))
     return refuse(cnrtErrorInvalidSymbol, caller, std::string(call) + " is given no variable of the program");
-  ask(OP_DEVICES);  // the records are known then
+  ask(OP_DEVICES);  // the records are known after this
   Reply reply = ask(OP_CONSTANT, {(uint64_t)symbol - (uint64_t)info.dli_fbase}, caller, path, strlen(path));
   if (address) *address = reply.value;
   if (bytes && reply.data.size() == sizeof *bytes) memcpy(bytes, reply.data.data(), sizeof *bytes);
@@ -173,7 +173,7 @@ cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void
   if (found.name.empty()) return find_constant(symbol, address, bytes, caller, call);
   if (bytes) *bytes = found.bytes;
   if (!address) return cnrtSuccess;
-  ask(OP_DEVICES);  // the records are known then
+  ask(OP_DEVICES);  // the records are known after this
   Reply reply = ask(OP_SYMBOL, {all().numbers[found.record]}, caller, found.name.data(), found.name.size());
   *address = reply.value;
   return done(reply.code);
@@ -187,20 +187,20 @@ void forget_told() {
   k.known.clear();
 }
 
-// Do what launches in a queue; what goes wrong is the last error, an error of the queue, or what a library raises.
+// Run *given*, which launches in a queue; an error becomes the last error, an error of the queue, or an exception of a library.
 template <class Given> static cnrtRet_t launching_in(cnrtQueue_t queue, const Given &given) {
   wait_for_host_functions();
   if (Trapped call = trapped()) {
     Heard heard;
     cnrtRet_t code = given();
     if (code != cnrtSuccess) {
-      ask(OP_SYNC, {(uint64_t)queue, 1});  // said once: the queue goes on
+      ask(OP_SYNC, {(uint64_t)queue, 1});  // reported once: the queue goes on
       call(code, heard.text);
     }
     return code;
   }
   cnrtRet_t code = done(given());
-  return code == cnrtErrorKernelTrap ? cnrtSuccess : code;  // on a card the kernel runs later: cnrtGetLastError and the next sync say it
+  return code == cnrtErrorKernelTrap ? cnrtSuccess : code;  // on a card the kernel runs later: cnrtGetLastError and the next sync report the error
 }
 
 static cnrtRet_t launch_bytes(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, const std::string &bytes, cnrtQueue_t queue, void *caller) {
@@ -239,7 +239,7 @@ void **__cudaRegisterFatBinary(void *wrapper) {
   return (void **)all().records.size();
 }
 void __cudaRegisterFatBinaryEnd(void **) {}
-void __cudaUnregisterFatBinary(void **handle) {  // with its library goes what was not told yet
+void __cudaUnregisterFatBinary(void **handle) {  // unsent launches are lost with their library
   std::lock_guard<std::mutex> held(all().lock);
   all().records[(size_t)handle - 1] = nullptr;
 }
@@ -251,7 +251,7 @@ void __cudaRegisterVar(void **handle, char *host, char *, const char *name, int,
 void __bangRegisterFunction(void **handle, const char *stub, char *, const char *name, int, cnrtDim3_t *, cnrtDim3_t *, int *) {
   std::lock_guard<std::mutex> held(all().lock);
   all().kernels.push_back({(size_t)handle - 1, stub, name});
-  all().known.erase(stub);  // of a library that was unloaded, and whose place another has
+  all().known.erase(stub);  // of an unloaded library, whose address another one has
 }
 
 unsigned __cudaPushCallConfiguration(cnrtDim3_t dim, cnrtFunctionType_t kind, cnrtQueue_t queue) {
@@ -269,7 +269,7 @@ unsigned __cudaPopCallConfiguration(cnrtDim3_t *dim, cnrtDim3_t *block, size_t *
   return 0;
 }
 
-// The same for what is linked with --wrap: a PyTorch of CUDA brings a run-time that has the names, too, and is loaded first.
+// The same for files linked with --wrap: PyTorch for CUDA has a run-time with the same names, which is loaded first.
 #define MLUSIM_WRAPPED(name) __attribute__((alias(#name))) decltype(name) __wrap_##name;
 MLUSIM_WRAPPED(__cudaRegisterFatBinary)
 MLUSIM_WRAPPED(__cudaRegisterFatBinaryEnd)

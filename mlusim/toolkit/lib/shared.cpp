@@ -21,21 +21,21 @@
 namespace mlusim {
 namespace {
 
-constexpr char TABLE[] = "mlusim-shared", MEMORY[] = "mlusim";  // of the files in memory, by which other processes find them
-constexpr size_t MOST = 1 << 16;                                // things that a process shares
+constexpr char TABLE[] = "mlusim-shared", MEMORY[] = "mlusim";  // names of the memory files, by which other processes find them
+constexpr size_t MOST = 1 << 16;                                // most objects that a process shares
 
-// A handle: the process in 22 bits, a number that differs from time to time in 26, the entry in 16.
+// A handle: the process in 22 bits, a number that changes between uses in 26, the entry in 16.
 struct Entry {
-  std::atomic<uint64_t> handle;        // 0: shared no more
-  uint64_t address, bytes;             // of memory
-  std::atomic<uint64_t> placed, done;  // of a notifier: how often it was placed, and how many of these are met
+  std::atomic<uint64_t> handle;        // 0: no longer shared
+  uint64_t address, bytes;             // of memory: its address and bytes
+  std::atomic<uint64_t> placed, done;  // of a notifier: how often it was placed, and how many of the placements are done
 };
 uint64_t pid_of(uint64_t handle) { return handle >> 42; }
 size_t entry_of(uint64_t handle) { return handle & (MOST - 1); }
 
 struct Shared {
   Entry *entry;
-  Entry *table = nullptr;  // of another process, mapped here
+  Entry *table = nullptr;  // another process's table, mapped here
 };
 struct Sharing {
   std::mutex lock;
@@ -59,7 +59,7 @@ Entry *mapped_table(int file) {
 }
 void unmap_table(Entry *table) { munmap((void *)table, MOST * sizeof(Entry)); }
 
-// A new entry of this process, with the lock held; null where there are too many.
+// Return a new entry of this process, with the lock held; null if there are too many.
 Entry *new_entry() {
   Sharing &s = sharing();
   if (!s.table) {
@@ -80,7 +80,7 @@ Entry *new_entry() {
   return nullptr;
 }
 
-// The path of a file in memory of another process; empty where there is none that this one may open.
+// Return the path of a memory file of another process; empty if there is none that this process may open.
 std::string file_of(uint64_t pid, const char *name) {
   std::string folder = "/proc/" + std::to_string(pid) + "/fd", found;
   std::string wanted = std::string("/memfd:") + name + " (deleted)";
@@ -96,7 +96,7 @@ std::string file_of(uint64_t pid, const char *name) {
   return found;
 }
 
-// The table of the process that has given a handle, and its entry; null with a reason where the handle names nothing here.
+// Return the table of the process that created a handle, and its entry; null with a reason for an invalid handle.
 Entry *found_entry(uint64_t handle, std::string &why) {
   if (pid_of(handle) == (uint64_t)getpid()) {
     why = "a handle of this process itself; use what it was made of";
@@ -123,7 +123,7 @@ size_t page() {
   return bytes;
 }
 
-// Let the pages of a device address be those of a file from a byte on; none of a file where that is -1.
+// Map the pages of a device address to a file from a byte on, or to no file if it is -1.
 bool lay(uint64_t address, size_t bytes, int file, uint64_t from) {
   size_t within = address % page(), whole = (within + bytes + page() - 1) / page() * page();
   int flags = MAP_FIXED | (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
@@ -160,7 +160,7 @@ cnrtRet_t share_memory(cnrtIpcMemHandle *handle, void *pointer, void *caller, co
 
 cnrtRet_t map_memory(void **pointer, cnrtIpcMemHandle handle, int flags, void *caller, const char *call) {
   if (!pointer) return refused(caller, call, "no place for the pointer");
-  (void)flags;  // 0, or that a peer reaches it: every device does
+  (void)flags;  // 0, or access by a peer, which every device has
   std::string why;
   Entry *table = found_entry((uint64_t)handle, why);
   if (!table) return refused(caller, call, why);
@@ -230,7 +230,7 @@ void end_shared(cnrtNotifier_t notifier) {
   std::unique_lock<std::mutex> held(sharing().lock);
   if (!shared(notifier)) return;
   held.unlock();
-  wait_for_host_functions();  // behind one of them it may be placed
+  wait_for_host_functions();  // it may be placed after a host function
   held.lock();
   Shared *one = shared(notifier);
   if (!one) return;
@@ -259,7 +259,7 @@ void wait_until_met(cnrtNotifier_t notifier) {
   if (!one) return;
   uint64_t wanted = one->entry->placed, pid = pid_of(one->entry->handle);
   while ((one = shared(notifier)) && one->entry->done < wanted) {
-    if (one->table && pid && kill((pid_t)pid, 0) != 0 && errno == ESRCH) return;  // what its process did not do is never done
+    if (one->table && pid && kill((pid_t)pid, 0) != 0 && errno == ESRCH) return;  // work that its process has not done will never be done
     held.unlock();
     usleep(100);
     held.lock();

@@ -34,27 +34,27 @@ extern char **environ;
 namespace mlusim {
 namespace {
 
-constexpr uint64_t ADDRESSES = 1ull << 42;  // bytes of the map: addresses are never used twice, and cost nothing until they are touched
-constexpr uint64_t LEAST = 1ull << 33;      // where the system allows no more
+constexpr uint64_t ADDRESSES = 1ull << 42;  // bytes of the map: addresses are never reused, and cost nothing until they are accessed
+constexpr uint64_t LEAST = 1ull << 33;      // if the system allows no more
 
-constexpr size_t WRITTEN = 1 << 20;         // bytes from which on pages that are not there yet are written, and not mapped one by one
+constexpr size_t WRITTEN = 1 << 20;         // bytes from which new pages are written to the file, instead of being mapped one by one
 
 struct Wire {
   std::mutex lock;
   int socket = -1;
   char *memory = nullptr;
-  int file = -1;        // the memory's, to write to it without mapping it
-  struct stat known{};  // what is at that number, which the program may close and use again
+  int file = -1;        // the memory's file, for writes without mapping
+  struct stat known{};  // the file at that number, which the program may close and reuse
   uint64_t bytes = 0;
   bool ended = false;
   std::vector<char> packet = std::vector<char>(PACKET);
   std::string given;                      // launches that are not sent yet
-  uint64_t unanswered = 0;                // and those that are, since the last answer
-  std::map<uint64_t, cnrtRet_t> failures;  // of launches without an answer, by thread
+  uint64_t unanswered = 0;                // launches sent since the last reply
+  std::map<uint64_t, cnrtRet_t> failures;  // failures of launches without a reply, by thread
 };
 
 Wire &wire() {
-  static Wire *one = new Wire;  // never destroyed: destructors of the program may still call
+  static Wire *one = new Wire;  // never destroyed, because destructors of the program may still call
   return *one;
 }
 
@@ -98,7 +98,7 @@ Settings settings() {
 int make_memory() {
   int memory = memfd_create("mlusim", MFD_CLOEXEC);
   if (memory < 0) give_up("the simulator's memory cannot be made: " + why());
-  auto over = signal(SIGXFSZ, SIG_IGN);  // a limit of files is an error here, and no end
+  auto over = signal(SIGXFSZ, SIG_IGN);  // exceeding a limit of files is an error here, and does not end the process
   for (uint64_t bytes = ADDRESSES; bytes >= LEAST; bytes /= 2) {
     if (ftruncate(memory, bytes) != 0) continue;
     signal(SIGXFSZ, over);
@@ -119,7 +119,7 @@ bool kept(const char *variable) {
   return true;
 }
 
-// Close the open files in [first, end) by what the system lists: under valgrind a range up to the largest number takes minutes.
+// Close the open files in [first, end) that the system lists: under valgrind a range up to the largest number takes minutes.
 void close_from(int first, rlim_t end) {
   alignas(8) char entries[4096];
   int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -127,13 +127,13 @@ void close_from(int first, rlim_t end) {
     syscall(SYS_close_range, (unsigned)first, ~0u, 0u);
     return;
   }
-  for (bool closed = true; closed;) {  // once more, for entries may be passed over while others are closed
+  for (bool closed = true; closed;) {  // repeated, because entries may be skipped while others are closed
     closed = false;
     lseek(list, 0, SEEK_SET);
     for (long got; (got = syscall(SYS_getdents64, list, entries, sizeof entries)) > 0;)
       for (long at = 0; at < got; at += *(unsigned short *)(entries + at + 16)) {
         int number = 0;
-        const char *name = entries + at + 19;  // behind an inode, an offset, a length and a type
+        const char *name = entries + at + 19;  // after an inode, an offset, a length and a type
         if (*name < '0' || *name > '9') continue;
         while (*name >= '0' && *name <= '9') number = 10 * number + (*name++ - '0');
         if (number >= first && (rlim_t)number < end && number != list) closed |= close(number) == 0;
@@ -141,11 +141,11 @@ void close_from(int first, rlim_t end) {
   }
 }
 
-// Fork without the handlers of the program, of a sanitizer and of ours: they prepare a child that goes on with the program, and
-// that of the thread sanitizer starts a thread, with which a child cannot fork again.
+// Fork without the handlers of the program, of a sanitizer and of ours: they prepare a child that continues the program, and that of the thread
+// sanitizer starts a thread, after which a child cannot fork again.
 pid_t bare_fork() { return syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr); }
 
-// Start the server as a child of none, so that a program that waits for its children does not meet it.
+// Start the server as a grandchild, so that a program that waits for its children does not find it.
 void start(int theirs, int memory) {
   Settings found = settings();
   std::string board = "MLUSIM_BOARD=" + found.board;
@@ -164,8 +164,8 @@ void start(int theirs, int memory) {
   rlimit files = {};
   getrlimit(RLIMIT_NOFILE, &files);
   pid_t child = bare_fork();
-  if (child == 0) {  // from here on only what a child of a program with threads may call
-    munmap(wire().memory, wire().bytes);  // the system has not given it to the child; valgrind thinks so
+  if (child == 0) {  // from here on only functions that are allowed in a child of a program with threads
+    munmap(wire().memory, wire().bytes);  // the system has not copied it to the child, but valgrind assumes so
     if (bare_fork() == 0) {
       dup2(quiet, 0);
       dup2(quiet, 1);
@@ -188,7 +188,7 @@ void start(int theirs, int memory) {
   close(quiet);
 }
 
-// The file of this number was given to this process by its parent, which is the simulator.
+// Use the file with this number, which the parent, a simulator, gave to this process.
 int take(const char *number) {
   static bool taken = false;
   if (taken) give_up("a process that host code has started has no simulator");
@@ -198,7 +198,7 @@ int take(const char *number) {
   return own;
 }
 
-// A command of mlusim waits at this name, and started this program or its parent.
+// Connect to the command of mlusim at this name, which started this program or its parent.
 int reach(const char *name) {
   int own = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -216,7 +216,7 @@ int connect_to(const char *name, int memory) {
   ucred simulator{};
   socklen_t bytes = sizeof simulator;
   if (getsockopt(own, SOL_SOCKET, SO_PEERCRED, &simulator, &bytes) == 0 && simulator.pid == getppid()) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);  // whoever started this program for its kernels may be killed
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // the process that started this program for its kernels may be killed
     if (getppid() != simulator.pid) give_up("the command of mlusim that started this program has ended");
   }
   std::string board = settings().board;
@@ -242,14 +242,14 @@ bool owns_file() {
   return w.file >= 0 && fstat(w.file, &there) == 0 && there.st_dev == w.known.st_dev && there.st_ino == w.known.st_ino;
 }
 
-void forked() {  // in the child: it starts a simulator when it first asks
+void forked() {  // in the child: it starts a simulator at its first request
   Wire &w = wire();
   new (&w.lock) std::mutex;
   if (w.socket >= 0) close(w.socket);
   w.socket = -1;
   if (owns_file()) close(w.file);
   w.file = -1;
-  if (w.memory) munmap(w.memory, w.bytes);  // the system has not given it to the child; valgrind thinks so
+  if (w.memory) munmap(w.memory, w.bytes);  // the system has not copied it to the child, but valgrind assumes so
   w.memory = nullptr;
   w.ended = false;
   w.given.clear(), w.failures.clear();
@@ -276,7 +276,7 @@ void boot() {  // with the lock held
     close(pair[1]);
     w.socket = pair[0];
   }
-  w.file = fcntl(memory, F_DUPFD_CLOEXEC, 200);  // where programs have no files
+  w.file = fcntl(memory, F_DUPFD_CLOEXEC, 200);  // above the numbers of programs' files
   if (w.file >= 0 && fstat(w.file, &w.known) != 0) w.file = -1;
   close(memory);
   struct sigaction ours{}, there{};
@@ -288,11 +288,11 @@ void boot() {  // with the lock held
   }
 }
 
-// ---- asking ------------------------------------------------------------------------------------
+// ---- requests ----------------------------------------------------------------------------------
 
 [[noreturn]] void gone() {
   const char *name = getenv("MLUSIM_SERVER");
-  if (name && *name) {  // a command of mlusim has ended, and with it the programs that it watches
+  if (name && *name) {  // a command of mlusim has ended, and with it the programs that it observes
     fflush(nullptr);
     _exit(3);
   }
@@ -371,7 +371,7 @@ Reply exchange(const Request &request, const void *data) {  // with the lock hel
   return reply;
 }
 
-// The failure of a launch of this thread that was not waited for, with the lock held.
+// Store the failure of a launch of this thread without a reply as its error, with the lock held.
 void take_failure() {
   auto found = wire().failures.find(thread);
   if (found == wire().failures.end()) return;
@@ -451,7 +451,7 @@ bool may_ask() {
 }
 
 void signalled(int number, siginfo_t *info, void *context) {
-  if (touches_guard(info->si_addr, context)) return;  // the access comes again, and is let through
+  if (touches_guard(info->si_addr, context)) return;  // the access is repeated, and succeeds
   uint64_t address = (uint64_t)info->si_addr;
   Wire &w = wire();
   if (address >= GDRAM_BASE && address < GDRAM_BASE + w.bytes && w.socket >= 0 && may_ask()) {
@@ -461,7 +461,7 @@ void signalled(int number, siginfo_t *info, void *context) {
     const char *errors = getenv("MLUSIM_ERRORS");
     if (errors && !strcmp(errors, "stop")) _exit(3);
   }
-  sigaction(number, &before_ours, nullptr);  // the access comes again, and ends the program as it would without us
+  sigaction(number, &before_ours, nullptr);  // the access is repeated, and ends the program as it would without us
 }
 
 Heard::Heard() : outer(hearing) { hearing = this; }
@@ -479,7 +479,7 @@ void move_to_device(uint64_t address, const void *source, size_t bytes, bool fre
     while (done < bytes) {
       ssize_t now = pwrite(wire().file, (const char *)source + done, bytes - done, address - GDRAM_BASE + done);
       if (now > 0) done += now;
-      else if (now == 0 || errno != EINTR) break;  // a copy shows what is wrong with the source
+      else if (now == 0 || errno != EINTR) break;  // the copy itself reports an invalid source
     }
   if (done < bytes) memmove(mapped(address) + done, (const char *)source + done, bytes - done);
 }
@@ -503,7 +503,7 @@ uint64_t board_attribute(const char *name, int which) {
 }  // namespace mlusim
 
 namespace {
-// The last to leave tells the simulator, and waits for its answer: what it found at the end is said before the shell is back.
+// At its end, the program tells the simulator and waits for the reply, so that final findings are printed before the shell continues.
 struct Leaving {
   ~Leaving() {
     using namespace mlusim;
@@ -516,8 +516,8 @@ struct Leaving {
     char byte;
     shutdown(w.socket, SHUT_WR);
     while (recv(w.socket, &byte, 1, 0) < 0 && errno == EINTR) {}  // until the server has closed it
-    // For reading alone: valgrind looks for pointers in what can be written, however large.  It takes a new map at once, and a
-    // change of the map byte by byte, a minute for a board's memory.
+    // Read-only, because valgrind searches writable memory for pointers, however large. It accepts a new map at once, but changes a map byte by byte,
+    // which takes a minute for a board's memory.
     if (owns_file()) mmap(w.memory, w.bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, w.file, 0);
   }
 };

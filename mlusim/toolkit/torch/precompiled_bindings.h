@@ -1,3 +1,3 @@
-// With tensors, what Python calls.
+// Tensors, and the binding to Python.
 #pragma once
 #include <torch/csrc/utils/pybind.h>

@@ -1,3 +1,3 @@
-// Tensors and their functions, read once.
+// Tensors and their functions, parsed once.
 #pragma once
 #include <torch/types.h>

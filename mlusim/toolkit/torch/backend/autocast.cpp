@@ -1,5 +1,5 @@
-// Autocasting on the device `mlu`: the lists of operators that PyTorch has for every device, without those of a library.
-// Each list has one boxed function, which the operators share: a function for each of them takes ten times as long to compile.
+// Autocasting on the device `mlu`: PyTorch's lists of operators for every device, without those of a library. Each list has one boxed function,
+// shared by its operators: a function for each of them takes ten times as long to compile.
 #include "device.h"
 
 #include <ATen/autocast_mode.h>
@@ -46,7 +46,7 @@ void widest(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   call.with_tensors_of(type);
 }
 
-// The result is float where no type is asked for.
+// The result is float if no type is requested.
 void to_float(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const Call call{op, stack};
   c10::IValue &type = call.begin()[*op.schema().argumentIndexWithName("dtype")];
@@ -54,7 +54,7 @@ void to_float(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   op.callBoxed(stack);
 }
 
-// The same of a norm, whose form with a type is another operator.
+// The same for a norm, whose form with a type is another operator.
 void norm_to_float(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const Call call{op, stack};
   const char *typed = op.schema().overload_name() == "Scalar" ? "ScalarOpt_dtype" : "ScalarOpt_dim_dtype";

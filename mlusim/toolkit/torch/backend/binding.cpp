@@ -1,4 +1,4 @@
-// Functions of extensions for Python: pybind11's conversions, compiled here once.
+// Python functions of extensions: pybind11's conversions, compiled here once.
 #include "device.h"
 
 #include <mlusim_torch_binding.h>
@@ -17,7 +17,7 @@ void name_one(const std::string &name, const std::optional<at::Tensor> &maybe) {
 }
 template <class T> void name_one(const std::string &, const T &) {}
 
-// The second of the two forms in which pybind11 gives a type, "@what it takes@what it is@".
+// Return the second of the two forms in which pybind11 writes a type, "@accepted type@returned type@".
 std::string plain_type(const std::string &text) {
   std::string found;
   size_t part = 0;

@@ -1,4 +1,4 @@
-// The device `mlu` of PyTorch: memory, streams, events and hooks.  Its memory is the simulator's GDRAM.
+// The device `mlu` of PyTorch: memory, streams, events and hooks. Its memory is the simulator's GDRAM.
 #include "device.h"
 
 #include "capture.h"
@@ -23,11 +23,11 @@
 namespace mlusim_torch {
 namespace {
 
-thread_local std::map<int, uint64_t> current_queues;  // of each device: where work goes
+thread_local std::map<int, uint64_t> current_queues;  // the current queue of each device
 thread_local std::string naming;
 bool used = false, child = false;
 
-// "error: SENTENCE (called at PLACE)\nWHAT FOLLOWS\n" without its first word.
+// Return "error: SENTENCE (called at PLACE)\nMORE LINES\n" without its first word.
 std::string sentence(std::string text) {
   if (text.rfind("error: ", 0) == 0) text.erase(0, 7);
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -43,7 +43,7 @@ void use() {
 
 // ---- memory ------------------------------------------------------------------------------------
 std::map<uint64_t, std::pair<size_t, int>> &blocks() {
-  static auto *one = new std::map<uint64_t, std::pair<size_t, int>>;  // tensors may outlive what is destroyed
+  static auto *one = new std::map<uint64_t, std::pair<size_t, int>>;  // never destroyed, because tensors may outlive static objects
   return *one;
 }
 std::mutex &lock() {
@@ -83,10 +83,10 @@ void forget_calls(int device) {
 }
 
 #ifdef MLUSIM_DEVICE_ALLOCATOR
-// What torch.accelerator asks of memory.
+// The statistics of memory for torch.accelerator.
 struct CountedAllocator : c10::DeviceAllocator {
   bool initialized() override { return true; }
-  void emptyCache(c10::MempoolId_t) override {}  // nothing is held back
+  void emptyCache(c10::MempoolId_t) override {}  // no memory is cached
   void recordStream(const c10::DataPtr &, c10::Stream) override {}
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
     c10::CachingDeviceAllocator::DeviceStats found;
@@ -99,7 +99,7 @@ struct CountedAllocator : c10::DeviceAllocator {
   }
   void resetAccumulatedStats(c10::DeviceIndex device) override { forget_calls(device); }
   void resetPeakStats(c10::DeviceIndex device) override { forget_most(device); }
-  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) { return free_and_all(device); }  // not in every version's interface
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) { return free_and_all(device); }  // missing in the interface of some versions
 
  private:
   static void count(c10::CachingAllocator::StatArray &into, const Amount &from) {
@@ -226,14 +226,14 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 };
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
 
-// What a call of the driver refuses is an exception with its sentence.
+// Throw an exception with the sentence of a call that the driver rejects.
 template <class Call> void checked(Call call) {
   mlusim::Heard heard;
   cnrtRet_t code = call();
   if (code != cnrtSuccess) raise(code, heard.text.empty() ? cnrtGetErrorStr(code) : heard.text.substr(0, heard.text.find(" (called at ")));
 }
 
-// Events of torch.autograd.profiler: the time of the device between them.
+// Events of torch.autograd.profiler: the device's time between them.
 struct ProfilerEvents final : torch::profiler::impl::ProfilerStubs {
   using Event = torch::profiler::impl::ProfilerVoidEventStub;
   void record(c10::DeviceIndex *device, Event *event, int64_t *nanoseconds) const override {
@@ -255,7 +255,7 @@ struct ProfilerEvents final : torch::profiler::impl::ProfilerStubs {
 };
 
 struct Hooks final : at::PrivateUse1HooksInterface {
-  bool isBuilt() const { return true; }  // not in every version's interface
+  bool isBuilt() const { return true; }  // missing in the interface of some versions
   bool isAvailable() const { return true; }
   bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
   c10::DeviceIndex deviceCount() const override { return (c10::DeviceIndex)devices(); }
@@ -304,7 +304,7 @@ void check_device(int number) {
   TORCH_CHECK(number < devices(), "there is no device mlu:", number, "; ", devices(), devices() == 1 ? " is there" : " are there, counted from 0");
 }
 MemoryUse &memory_use(int device) {
-  static auto *all = new std::map<int, MemoryUse>;  // tensors may outlive what is destroyed
+  static auto *all = new std::map<int, MemoryUse>;  // never destroyed, because tensors may outlive static objects
   return (*all)[device];
 }
 MemoryUse &memory_of(int device) {
@@ -336,7 +336,7 @@ void describe(const at::Tensor &tensor, const std::string &name) {
   asked(OP_DESCRIBE, {(uint64_t)address, strided}, text);
 }
 
-// Tell the simulator, where somebody watches, which line of Python launches.
+// Send the line of Python that launches to the simulator, if a command observes the program.
 static void tell_line() {
   static const bool watched = mlusim::ask(OP_LINE).value == 1;
   if (!watched || !PyGILState_Check()) return;
@@ -377,7 +377,7 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   m.def("attribute", [](const std::string &name, int device) { return asked(OP_ATTRIBUTE, {}, name, device).value; });
   m.def("memory", &free_and_all);
   m.attr("DEVICE_TYPE") = (int)MLU;
-  // Of allocations and of their bytes: now, the most, all that were taken, and all that were given back.
+  // Numbers of allocations and of their bytes: current, peak, total allocated, and total freed.
   m.def("memory_stats", [](int device) {
     std::map<std::string, std::array<uint64_t, 4>> found;
     std::lock_guard<std::mutex> held(lock());
@@ -427,7 +427,7 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   m.def("is_capturing", [] { return mlusim::capturing(queue()); });
   m.def("run_captured", [](uint64_t entity) { checked([&] { return cnrtTaskTopoEntityInvoke((cnrtTaskTopoEntity_t)entity, (cnrtQueue_t)queue()); }); });
   m.def("end_captured", [](uint64_t entity) { cnrtTaskTopoEntityDestroy((cnrtTaskTopoEntity_t)entity); });
-  // A kernel of cnModuleGetKernel on the current stream: a launch that goes wrong throws, which no caller in C may let through.
+  // Launch a kernel of cnModuleGetKernel on the current stream: a failed launch throws, which must not pass through a caller in C.
   m.def("invoke", [](uint64_t kernel, const std::array<uint32_t, 3> &dim, int kind, const std::vector<pybind11::bytes> &values) {
     std::vector<std::string> held(values.begin(), values.end());
     std::vector<void *> places;
@@ -437,7 +437,7 @@ PYBIND11_MODULE(MODULE_NAME, m) {
     });
   });
   m.def("describe", &describe);
-  // The tensor at an address of device 0, whose memory is another's, with the sizes and the type of `like`.
+  // Return the tensor at an address of device 0, whose memory belongs to another owner, with the sizes and the type of `like`.
   m.def("tensor_at", [](uint64_t address, const at::Tensor &like) {
     c10::Device device(MLU, 0);
     return at::for_blob((void *)address, like.sizes()).options(like.options().device(device)).target_device(device).make_tensor();

@@ -1,4 +1,4 @@
-// What the parts of the backend share: the simulator as a device of PyTorch.
+// Shared by the parts of the backend: the simulator as a device of PyTorch.
 #pragma once
 #include <ATen/ATen.h>
 
@@ -11,19 +11,19 @@ namespace mlusim_torch {
 
 constexpr c10::DeviceType MLU = c10::DeviceType::PrivateUse1;
 
-// The simulator's answer; what it refuses is an exception with its sentence.
+// Return the simulator's reply; throw an exception with its sentence for a rejected request.
 mlusim::Reply asked(Op op, std::initializer_list<uint64_t> words, const std::string &payload = {}, int device = -1);
 [[noreturn]] void raise(cnrtRet_t code, const std::string &text);
 
-// The handle of this thread's stream of a device, 0 for the usual one; -1 is the current device.
+// Return the handle of this thread's stream of a device, 0 for the default one; -1 is the current device.
 uint64_t queue(int device = -1);
 void set_queue(uint64_t handle, int device);
 int devices();
-void check_device(int number);  // throws where there is no such device
+void check_device(int number);  // throws if there is no such device
 bool forked();  // whether this process is a child of one that has used the device
 
 c10::Allocator *allocator();
-// What tensors of sizes and type are called while one lives: the next allocation has the name.
+// Names tensors by their sizes and type during its lifetime: the next allocation has the name.
 struct Naming {
   Naming(c10::ScalarType type, c10::IntArrayRef sizes);
   ~Naming();
@@ -32,7 +32,7 @@ void describe(const at::Tensor &tensor, const std::string &name);
 std::string described(c10::ScalarType type, c10::IntArrayRef sizes);
 at::Generator new_generator(int device);
 const at::Generator &default_generator(int device);
-at::Generator host_generator(const at::Generator &found);  // one of the CPU for the next operator that draws from that of the device
+at::Generator host_generator(const at::Generator &found);  // a generator of the CPU for the next operator that draws from the device's
 void resize_storage(c10::StorageImpl *storage, size_t bytes);
 
 struct Amount {
@@ -43,10 +43,10 @@ struct Amount {
 };
 struct MemoryUse {
   Amount bytes, blocks;
-  uint64_t refused = 0, allowed = UINT64_MAX;  // calls without memory left; the bytes that this process may use
+  uint64_t refused = 0, allowed = UINT64_MAX;  // number of calls that ran out of memory; the bytes that this process may use
 };
 MemoryUse &memory_use(int device);
-MemoryUse &memory_of(int device);  // throws where there is no such device
+MemoryUse &memory_of(int device);  // throws if there is no such device
 
 void register_hooks();
 void log_fallbacks(int mode);

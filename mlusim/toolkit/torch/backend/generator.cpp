@@ -1,4 +1,5 @@
-// Generators of random numbers of the device `mlu`: a seed and an offset, as those of the card, from which each operator that the CPU runs gets a generator.
+// Random number generators of the device `mlu`: a seed and an offset, like those of the card, from which each operator that runs on the CPU gets a
+// generator.
 #include "device.h"
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -11,10 +12,11 @@
 namespace mlusim_torch {
 namespace {
 
-constexpr uint64_t STEP = 4;  // numbers of one round of Philox, in which programs that draw on the card count offsets
+constexpr uint64_t STEP = 4;  // numbers of one round of Philox, the unit in which programs that draw on the card count offsets
 using State = std::array<uint64_t, 2>;  // as bytes: the seed, the offset
 
-// A seed of the CPU's generator, of which it takes 32 bits; that of no offset is the seed itself, so that the first operator draws what the CPU would.
+// Return a seed for the CPU's generator, which uses 32 bits; without an offset it is the seed itself, so that the first operator draws the same
+// numbers as the CPU.
 uint64_t mixed(uint64_t seed, uint64_t offset) {
   if (!offset) return seed;
   uint64_t all = seed + offset * 0x9E3779B97F4A7C15;  // the finalizer of SplitMix64
@@ -65,7 +67,7 @@ const at::Generator &default_generator(int device) {
 
 at::Generator host_generator(const at::Generator &found) {
   auto *held = dynamic_cast<MluGenerator *>(found.unsafeGetGeneratorImpl());
-  TORCH_CHECK(held, "Expected a 'mlu' device type for generator but found '", found.device().type(), "'");  // as PyTorch says it
+  TORCH_CHECK(held, "Expected a 'mlu' device type for generator but found '", found.device().type(), "'");  // PyTorch's own sentence
   std::lock_guard<std::mutex> locked(held->mutex_);
   const auto [seed, offset] = held->state;
   held->state[1] += STEP;

@@ -1,4 +1,4 @@
-// Operators of the device `mlu`: memory, copies and views; the CPU does the rest on copies of the tensors.
+// Operators of the device `mlu`: memory, copies and views; the CPU runs the rest on copies of the tensors.
 #include "device.h"
 
 #include "capture.h"
@@ -21,7 +21,7 @@ int logging = 0;
 
 const c10::DispatchKeySet KEYS(c10::DispatchKey::PrivateUse1);
 
-// What the device has not, and what to do instead.
+// Features that the device lacks, and the alternatives.
 constexpr char SPARSE[] = "sparse tensors", QUANTIZED[] = "quantized tensors", NESTED[] = "nested tensors of layout torch.strided";
 constexpr char DENSE[] = "keep them on the CPU, and move what x.to_dense() gives", PLAIN[] = "keep them on the CPU, and move what x.dequantize() gives",
                JAGGED[] = "give layout=torch.jagged, or pad them on the CPU with x.to_padded_tensor(0.0)";
@@ -67,14 +67,14 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::op
 // ---- copies ------------------------------------------------------------------------------------
 bool on_device(const at::Tensor &x) { return x.device().type() == MLU; }
 
-// First byte and bytes of what a tensor's elements span.
+// Return the first byte of a tensor's elements and the number of bytes that they span.
 std::pair<uint64_t, uint64_t> span(const at::Tensor &x) {
   int64_t last = 0;
   for (int64_t d = 0; d < x.dim(); ++d) last += (x.size(d) - 1) * x.stride(d);
   return {(uint64_t)x.data_ptr(), (uint64_t)(last + 1) * x.element_size()};
 }
 
-// The tensor's bytes where the host has them: the same sizes and strides.
+// Return the tensor's bytes on the host: the same sizes and strides.
 at::Tensor window(const at::Tensor &x) {
   at::Tensor seen = at::from_blob(mlusim::mapped((uint64_t)x.data_ptr()), x.sizes(), x.strides(), x.options().device(c10::kCPU).requires_grad(false));
   if (x.is_conj()) seen = at::_conj(seen);
@@ -82,7 +82,7 @@ at::Tensor window(const at::Tensor &x) {
   return seen;
 }
 
-// Tell the simulator which bytes are written: rows of a tensor with gaps one by one, so that the gaps stay without a value.
+// Tell the simulator which bytes are written: rows of a tensor with gaps one by one, so that the gaps stay uninitialized.
 void tell_written(const at::Tensor &x, uint64_t source, cnrtMemTransDir_t direction) {
   constexpr int64_t MOST = 256;
   if (!x.is_non_overlapping_and_dense() && x.dim() > 0 && x.size(0) > 0 && x.numel() > 1 && x.numel() / x.size(-1) <= MOST && x.dim() > 1) {
@@ -94,7 +94,7 @@ void tell_written(const at::Tensor &x, uint64_t source, cnrtMemTransDir_t direct
 }
 
 // ---- graphs ------------------------------------------------------------------------------------
-thread_local bool inside = false;  // an operator that is recorded, whose parts are not
+thread_local bool inside = false;  // set inside a recorded operator, whose parts are not recorded
 struct Inside {
   bool before = inside;
   Inside() { inside = true; }
@@ -102,7 +102,7 @@ struct Inside {
 };
 bool is_recorded() { return !inside && mlusim::capturing(queue()); }
 
-// Record *work*, which runs when the graph does.
+// Record *work*, which runs with the graph.
 void record(std::function<void()> work) {
   mlusim::captured(queue(), [work](uint64_t) {
     Inside whole;
@@ -111,7 +111,7 @@ void record(std::function<void()> work) {
   });
 }
 
-// Run an operator, and record that it runs again: what it makes then goes into the tensors that it makes now.
+// Run an operator, and record it for later runs, whose results go into the tensors of this run.
 template <class Run> void recorded(const c10::OperatorHandle &op, torch::jit::Stack *stack, Run run) {
   if (!is_recorded()) return run(op, stack);
   torch::jit::Stack given(stack->end() - op.schema().arguments().size(), stack->end());
@@ -157,13 +157,13 @@ at::Tensor copy_from_and_resize(const at::Tensor &source, const at::Tensor &targ
   return copy_from(source, target, false);
 }
 
-// Memory is given back when nothing refers to it, and the work that was asked for before is done by then.
+// Memory is freed when nothing refers to it, and by then all earlier work is done.
 void record_stream(at::Tensor &, c10::Stream) {}
 
-// Nested tensors of a mask are not made: encoders of transformers then go on with the mask itself.
+// Nested tensors of a mask are not created: encoders of transformers then use the mask itself.
 bool from_left_aligned_mask(const at::Tensor &, const at::Tensor &) { return false; }
 
-at::Scalar local_scalar(const at::Tensor &x) { return x.cpu().item(); }  // refused while a graph is recorded, as the copy is
+at::Scalar local_scalar(const at::Tensor &x) { return x.cpu().item(); }  // rejected while a graph is recorded, as the copy is
 
 // ---- storage and views -------------------------------------------------------------------------
 void reach(const at::Tensor &x, c10::IntArrayRef size, c10::IntArrayRef stride, int64_t offset) {
@@ -206,7 +206,7 @@ void log(const c10::OperatorHandle &op) {
   if (logging) fprintf(stderr, "torch_mlu: %s runs on the CPU\n", c10::toString(op.operator_name()).c_str());
 }
 
-// Operators with arguments that may lie on the CPU beside those of the device, as on other devices: indices, and lengths that the host reads.
+// Operators with arguments that may be on the CPU beside those on the device, as on other devices: indices, and lengths that the host reads.
 const std::set<std::string> TAKE_BOTH{
     "aten::index",      "aten::index_put",  "aten::index_put_",           "aten::_index_put_impl_",
     "aten::_unsafe_index", "aten::_unsafe_index_put", "aten::_pack_padded_sequence", "aten::_pack_padded_sequence_backward",
@@ -227,7 +227,7 @@ struct CommonDevice {
   }
 };
 
-// Raise PyTorch's own sentence where tensors of two devices meet; one number of the CPU goes with any device.
+// Raise PyTorch's own sentence for tensors of two devices; a single number of the CPU is compatible with any device.
 void check_same_device(const c10::OperatorHandle &op, const torch::jit::Stack &stack) {
   CommonDevice seen{op};
   const auto &arguments = op.schema().arguments();
@@ -253,7 +253,7 @@ c10::IValue moved(const c10::IValue &value, c10::Device device) {
   return value;
 }
 
-// The device of the first tensor in a value that has one; of none the one that is given.
+// Return the device of the first tensor in a value; without tensors, *otherwise*.
 c10::Device device_in(const c10::IValue &value, c10::Device otherwise) {
   if (value.isTensor() && value.toTensor().defined() && on_device(value.toTensor())) return value.toTensor().device();
   if (value.isTensorList())
@@ -262,14 +262,14 @@ c10::Device device_in(const c10::IValue &value, c10::Device otherwise) {
   return otherwise;
 }
 
-// The device of the first tensor among the arguments of a call, or the current one.
+// Return the device of the first tensor among the arguments of a call, or the current one.
 c10::Device device_of(const torch::jit::Stack &stack, size_t first) {
   c10::Device device(MLU, (c10::DeviceIndex)mlusim::current_device());
   for (size_t i = stack.size(); i > first; --i) device = device_in(stack[i - 1], device);
   return device;
 }
 
-// Give an operator that draws numbers the CPU's generator in that of its device.
+// Replace the device's generator by a CPU generator for an operator that draws numbers.
 void give_generator(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const auto &arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
@@ -289,7 +289,7 @@ void fallback(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   recorded(op, stack, [](const c10::OperatorHandle &now, torch::jit::Stack *values) { at::native::cpu_fallback(now, values, true); });
 }
 
-// Operators whose own parts look for a device that they know: the whole runs on the CPU, and its gradient with it.
+// Operators whose own parts require a known device: the whole runs on the CPU, and so does its gradient.
 void on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const size_t first = stack->size() - op.schema().arguments().size();
   const c10::Device device = device_of(*stack, first);
@@ -304,19 +304,19 @@ void whole_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   recorded(op, stack, &on_cpu);
 }
 
-// Operators of tensors of other layouts are refused.
+// Operators of tensors with other layouts are rejected.
 template <const char *lacks, const char *instead> void refuse(const c10::OperatorHandle &op, torch::jit::Stack *) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "the device mlu has no ", lacks, " (", op.operator_name().name, "): ", instead);
 }
 
 bool is_half(const at::Tensor &x) { return x.defined() && (x.scalar_type() == c10::kHalf || x.scalar_type() == c10::kBFloat16); }
 
-// Whether the value of an argument makes a call one that sums nothing, or whose result has a type of its own.
+// Return whether the value of an argument turns off the sum of a call, or gives the result a type of its own.
 bool keeps_half(const c10::Argument &argument, const c10::IValue &value) {
   return (argument.name() == "accumulate" && value.isBool() && !value.toBool()) || (argument.name() == "dtype" && !value.isNone());
 }
 
-// Operators whose parts in half lose what a sum in float keeps: computed in float, and rounded once.
+// Operators whose parts in half lose the precision of a sum in float: computed in float, and rounded once.
 void in_float(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const auto &arguments = op.schema().arguments();
   const auto &returns = op.schema().returns();
@@ -371,12 +371,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("view_as_complex", &at::native::view_as_complex);
   m.impl("record_stream", &record_stream);
   m.impl("_nested_tensor_from_mask_left_aligned", &from_left_aligned_mask);
-  // As parts, these give the CPU a result of another shape, of which it warns.
+  // As parts, these pass the CPU a result of another shape, which causes a warning.
   for (const char *whole : {"mse_loss", "smooth_l1_loss"}) m.impl(whole, torch::CppFunction::makeFromBoxedFunction<&fallback>());
   for (const char *sparse : {"_to_sparse", "_to_sparse.sparse_dim", "_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"})
     m.impl(sparse, torch::CppFunction::makeFromBoxedFunction<&refuse<SPARSE, DENSE>>());
 }
-// Copies read a conjugate or negative view themselves: the fallback of these keys would make a copy of it with a copy, without end.
+// Copies read a conjugate or negative view themselves: the fallback of these keys would copy it by a copy, without end.
 #define MLUSIM_OF_VIEWS(m)                                                  \
   m.impl("_copy_from", torch::CppFunction::makeFallthrough());              \
   m.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());   \
@@ -386,7 +386,7 @@ TORCH_LIBRARY_IMPL(aten, Negative, m) { MLUSIM_OF_VIEWS(m) }
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse<SPARSE, DENSE>>()); }
 TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse<SPARSE, DENSE>>()); }
-TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, m) {  // which PyTorch makes without an operator of the device
+TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, m) {  // which PyTorch creates without an operator of the device
   for (const char *own : {"_to_copy", "crow_indices", "col_indices", "ccol_indices", "row_indices", "values"})
     m.impl(own, torch::CppFunction::makeFromBoxedFunction<&refuse<SPARSE, DENSE>>());
 }

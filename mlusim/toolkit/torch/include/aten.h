@@ -1,4 +1,4 @@
-// What older extensions include.
+// Included by older extensions.
 #pragma once
 #include "aten/utils/tensor_util.h"
 #include "framework/core/MLUStream.h"

@@ -1,4 +1,4 @@
-// What Python calls of an extension, without pybind11 in its own code: the device's library has that, for the types below.
+// The Python functions of an extension, without pybind11 in its own code: the device's library has that, for the types below.
 #pragma once
 #include <torch/types.h>
 
@@ -23,7 +23,7 @@ template <class T> constexpr bool is_bound = false;
 #define MLUSIM_IS_BOUND(T) template <> inline constexpr bool is_bound<T> = true;
 MLUSIM_BOUND_TYPES(MLUSIM_IS_BOUND)
 
-// One function for Python: *call* takes as many values as *count* says.
+// One function for Python: *call* takes *count* arguments.
 struct Bound {
   const char *name;
   std::vector<std::string> parameters;
@@ -32,7 +32,7 @@ struct Bound {
   PyObject *(*call)(PyObject *const *given, const Bound &function);
 };
 PyObject *module(const char *name, const std::vector<Bound> &functions);
-template <class T> void take(PyObject *given, T &value, const Bound &function, size_t at);  // throws where it is of another type
+template <class T> void take(PyObject *given, T &value, const Bound &function, size_t at);  // throws if it has another type
 template <class T> PyObject *returned(const T &value);
 PyObject *nothing();
 

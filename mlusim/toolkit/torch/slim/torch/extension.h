@@ -1,3 +1,3 @@
-// For a file that uses tensors and none of the binding, modules or optimisers of PyTorch: the rest takes seconds to read.
+// For a file that uses tensors but not the binding, modules or optimisers of PyTorch, which take seconds to parse.
 #pragma once
 #include <torch/types.h>

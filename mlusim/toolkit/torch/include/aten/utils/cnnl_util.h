@@ -1,4 +1,4 @@
-// The layout that operators of the closed library take.
+// The layout that operators of the closed library expect.
 #pragma once
 #include <ATen/ATen.h>
 

@@ -1,4 +1,4 @@
-// What operators ask of tensors.
+// Queries of operators about tensors.
 #pragma once
 #include <ATen/ATen.h>
 

@@ -1,4 +1,4 @@
-// Memory of the device `mlu` for the inside of an operator.
+// Memory of the device `mlu` for use inside an operator.
 #pragma once
 #include <c10/core/Allocator.h>
 

@@ -1,4 +1,4 @@
-// Which device is current.
+// The current device.
 #pragma once
 #include <c10/core/impl/VirtualGuardImpl.h>
 

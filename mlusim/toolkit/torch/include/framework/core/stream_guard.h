@@ -1,3 +1,3 @@
-// Guards of streams stand beside those of devices.
+// Guards of streams are declared with those of devices.
 #pragma once
 #include "framework/core/mlu_guard.h"
