@@ -77,7 +77,7 @@ def _advised(args: argparse.Namespace, run: Callable[..., int], *words: object) 
 
 
 def loaded(module: str, name: str = "run") -> Callable[..., Any]:
-    """Return the function *name* of *module*, which only operators and whole programs need; garbage collections become usual again."""
+    """Return the function *name* of *module*, which only operators and whole programs need; garbage collection is no longer delayed."""
     function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     entry.collect_as_usual()
     return function

@@ -41,7 +41,7 @@ def start(session: DebugSession) -> Stop:
 
 
 def rewind(session: DebugSession) -> Stop:
-    """Go to the begin of the first launch."""
+    """Go to the beginning of the first launch."""
     session.recorded  # noqa: B018 - raises if there is no launch
     first = Position(1, 0)
     return session.travel(first) if session.position != first else session.stop
@@ -153,7 +153,7 @@ def reverse_finish(session: DebugSession) -> Stop:
 
 
 def reverse_continue(session: DebugSession, count: int = 1) -> Stop:
-    """Go back to the *count*-th stop before the current one, in this launch or an earlier one, or to the begin of the first launch."""
+    """Go back to the *count*-th stop before the current one, in this launch or an earlier one, or to the beginning of the first launch."""
     for _ in range(count):
         if not _previous_stop(session):
             break

@@ -141,7 +141,7 @@ class RaceCheck(Checker):
         self._orders[core] = PipeOrder()
 
     def task_end(self, core: "Core") -> None:
-        """End a task; after the last task of a union also the SRAM of its clusters."""
+        """End a task; after the last task of a union, end the SRAM of its clusters, too."""
         del self._orders[core]
         if self._idle is not None:
             self._idle.end(core)

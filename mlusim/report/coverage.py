@@ -37,7 +37,7 @@ class CoverageRecord:
     branches: Mapping[str, Mapping[str, Counts]] = field(factory=dict)
 
     def counts(self, file: str) -> dict[int, int]:
-        """Return how often each line of *file* that could run did, summed over all tasks."""
+        """Return how often each executable line of *file* was executed, summed over all tasks."""
         return {int(line): sum(tasks.values()) for line, tasks in self.files[file].items()}
 
     def outcomes(self, file: str) -> dict[tuple[int, int], dict[str, int]]:

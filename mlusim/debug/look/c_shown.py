@@ -200,7 +200,7 @@ def _fields(kind: t.Type) -> tuple[t.Field, ...]:
 
 
 def _element(array: Any, n: int, kind: t.Type) -> Any:
-    """Return the *n*-th number or record, or the begin of the *n*-th inner array of an array of arrays."""
+    """Return the *n*-th number or record, or the beginning of the *n*-th inner array of an array of arrays."""
     if isinstance(array, Items) and not isinstance(kind, t.Array):
         return array.items[array.offset + n]
     place = array + n

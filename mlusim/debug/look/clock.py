@@ -1,4 +1,4 @@
-"""Predicted times of moments: the begin of each task's instructions in the launch's timeline.
+"""Predicted times of moments: the beginning of each task's instructions in the launch's timeline.
 
 Moments follow the schedule of the simulation, in which one task runs as far as it can before the next;
 predicted times are those of the board, where tasks run concurrently.  A time is therefore a moment of each task.

@@ -73,7 +73,7 @@ class FollowedTrail:
 
 @define(eq=False)
 class TrailPoint:
-    """A point of a trail: the begin of the statement *at*, an event of the activation *where*, or the end of the trail."""
+    """A point of a trail: the beginning of the statement *at*, an event of the activation *where*, or the end of the trail."""
 
     followed: FollowedTrail
     where: int
@@ -138,7 +138,7 @@ class TrailPoint:
     # -- variables -------------------------------------------------------------------------------
 
     def value(self, name: str, path: tuple[str, ...] = ()) -> Any:
-        """Return the value of a local or of its member *path* at the begin of the statement; `NONE` if it has none."""
+        """Return the value of a local or of its member *path* at the beginning of the statement; `NONE` if it has none."""
         events, every = self.active.events, self.followed.trail.events
         for n in range(bisect_right(events, self.at) - 1, -1, -1):
             changes = every[events[n]].changes

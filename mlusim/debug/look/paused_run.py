@@ -117,7 +117,7 @@ class PausedRun:
         return bases.get(space, GDRAM_BASE if space is GDRAM else LDRAM_BASE)
 
     def regions_at(self, allocation: Allocation, offset: int) -> dict[str, tuple[int, Any]]:
-        """Return the plan regions that contain byte *offset* of *allocation*, by name: the begin of each, and the region."""
+        """Return the plan regions that contain byte *offset* of *allocation*, by name: the beginning of each, and the region."""
         found: dict[str, tuple[int, Any]] = {}
         for core in self.cores:
             for placement in self.placements(core):

@@ -94,7 +94,7 @@ class Trail(Stopper):
     statement, since they may be changed by hand.
     """
 
-    lines = True  # the window of the run determines the begin of the trail
+    lines = True  # the window of the run determines the beginning of the trail
 
     def __init__(
         self, label: str, until: Position | None = None, level: int = 0, *, every: bool = False

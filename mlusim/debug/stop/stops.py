@@ -2,7 +2,7 @@
 
 Every event that the machine announces is a moment of its launch, counted from 1: a task begins, an
 instruction is issued, an asynchronous effect lands, a wait begins, a task ends, the launch ends.
-Moment 0 is the begin of the launch.  A stop at a moment is before its effect.
+Moment 0 is the beginning of the launch.  A stop at a moment is before its effect.
 
 A `Stopper` is asked at moments, at lines, or at both.  A `Breakpoint` is a stopper of the user, with a
 number and conditions; a `step` uses a stopper without them.

@@ -100,7 +100,7 @@ KEPT = 2  # references to an `Mlu` held only by its core: the core's, and the ca
 
 
 def repeats(core: Any) -> bool:
-    """Return whether *core* may run further tasks: unobserved ones, of a kernel that keeps nothing of earlier tasks.
+    """Return whether *core* may run further tasks: without observers, for a kernel that keeps no objects of earlier tasks.
 
     A core in C whose task is the only one may, too, in the next launch.
     """

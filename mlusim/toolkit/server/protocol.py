@@ -135,7 +135,7 @@ _BOTH: tuple[tuple[str, str, Answer], ...] = (
     ("cnrtAttrComputeCapabilityMinor", "COMPUTE_CAPABILITY_MINOR", lambda b: b.arch.bang_arch // 10 % 10),
     ("cnrtAttrISAVersion", "MLU_ISA_VERSION", lambda b: b.arch.bang_arch),
     ("cnrtAttrIpuClockRate", "CLUSTER_CLOCK_RATE", lambda b: b.clock_mhz * 1000),  # kHz
-    # In kHz; the bus moves bits twice per cycle, as MLU590-M9DG reports its own.
+    # In kHz; the bus transfers two bits per cycle, as the figures of the MLU590-M9DG show.
     ("cnrtAttrMemClockRate", "MEMORY_CLOCK_RATE", lambda b: b.bandwidth * 8 // b.memory_bus_bits // 2000),
     ("cnrtAttrGmemBusWidth", "GLOBAL_MEMORY_BUS_WIDTH", lambda b: b.memory_bus_bits),
     ("cnrtAttrMaxL2CacheSize", "MAX_L2_CACHE_SIZE", lambda b: b.l2),
