@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|reports|timing|debugger|checkers|mistakes|start|toolkit|judge|torch|threads] [--page FILE]``; or `growth`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, `flaggems CHECKOUT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|reports|timing|debugger|checkers|mistakes|start|toolkit|judge|torch|threads] [--page FILE]``; or `growth`, `costs`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, `flaggems CHECKOUT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ from benchmarks.bangc import bang_c
 from benchmarks.checkers import checkers
 from benchmarks.contest import __main__ as contest
 from benchmarks.cost_of_time import cost_of_time
+from benchmarks.costs import main as costs
 from benchmarks.debugger import debugger
 from benchmarks.flaggems import __main__ as flaggems
 from benchmarks.growth import main as growth
@@ -59,6 +60,7 @@ OTHERS: Mapping[str, Callable[[list[str]], int]] = {
     "names": missing_names.main,
     "contest": contest.main,
     "growth": growth,
+    "costs": costs,
     "torch_tests": torch_tests.main,
     "flaggems": flaggems.main,
 }

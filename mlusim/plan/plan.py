@@ -281,8 +281,11 @@ class Plan(Presented):
 
         Raises `UsageError` for a missing, unknown or illegal value, or if a size is negative.
         """
+        return self._once(self._layout, board, {**(values or {}), **more}, dtype)
+
+    def _layout(self, board: Board | str, values: Mapping[str, int], dtype: object) -> Layout:
         chosen = self.scope.dtype(dtype)
-        env = self.scope.env({**(values or {}), **more}, chosen, board)
+        env = self.scope.env(values, chosen, board)
         self.scope.need(self.region_variables, env)
         limits = [c for c in self.requires if is_known(c, env)]
         return Layout(
@@ -314,7 +317,7 @@ class Plan(Presented):
         return self._once(self._describe, board, values, dtype)
 
     def _describe(self, board: Board | str, values: Mapping[str, int], dtype: object) -> Layout:
-        return self.layout(board, self._complete(board, values, dtype), dtype=dtype)
+        return self._layout(board, self._complete(board, values, dtype), dtype)
 
     def complete(
         self, board: Board | str, values: Mapping[str, int], *, dtype: object = None
