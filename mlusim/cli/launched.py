@@ -154,13 +154,13 @@ def _ending(ended: object) -> str:
 
 
 def launched_on(
-    args: argparse.Namespace, board: str | None, checks: tuple[str, ...], *, lines: bool, aside: bool
+    args: argparse.Namespace, board: str | None, checks: tuple[str, ...], *, aside: bool
 ) -> tuple[Program, Launched]:
     """Run the program of the command line on *board* (None: the script's own boards) and return it with its launches."""
     program = programs.judged(programs.program_on(args, checks, board), args)
     where = None if programs.is_source(args.program) else board
     with plain_text.printing_aside(aside):
-        return program, launched(program, lines=lines, processes=lines, board=where)
+        return program, launched(program, lines=False, processes=False, board=where)
 
 
 def usual_boards(args: argparse.Namespace, boards: Sequence[str]) -> Sequence[str | None]:

@@ -139,7 +139,7 @@ def write_outcome(
     """Write the *outputs*, if not None, to the file of ``--save``; call *write_launches* with the file of ``--trace``."""
     try:
         if args.save and outputs is not None:
-            writing.write_arrays(args.save, outputs, keep=True)
+            writing.write_arrays(args.save, outputs)
             plain_text.wrote("outputs", args.save)
     finally:  # an error of one file must not prevent the other
         if args.trace:

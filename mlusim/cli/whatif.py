@@ -110,7 +110,7 @@ def _what_if_program(args: argparse.Namespace) -> int:
 
 def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfStudy | None, int]:
     """Return the predictions for one program, None if it failed, and its exit code."""
-    program, run = launched_on(args, base, (), lines=False, aside=args.json)
+    program, run = launched_on(args, base, (), aside=args.json)
     if args.json:
         run.tell_judged()
     else:

@@ -154,11 +154,11 @@ def mistyped(name: str, pointer: Ptr, dtypes: tuple[str, ...]) -> Fault | None:
     )
 
 
-def no_integers(name: str, pointer: Ptr) -> Fault | None:
-    """Return the fault if the elements of *pointer* are not integers."""
-    if pointer.dtype.kind != "float":
+def no_integers(offset: Ptr) -> Fault | None:
+    """Return the fault if the elements of the operand *offset* are not integers."""
+    if offset.dtype.kind != "float":
         return None
-    return WrongSpace(f"{name} is {pointer.dtype}", operand=name, legal="integers of 8, 16, 32 or 64 bits")
+    return WrongSpace(f"offset is {offset.dtype}", operand="offset", legal="integers of 8, 16, 32 or 64 bits")
 
 
 def unlike(name: str, value: object, like: str, pointer: Ptr) -> Fault | None:
@@ -503,7 +503,7 @@ def _wrong_atomics(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, An
         or mistyped("base", base, tuple(d.name for d in row.elements))
         or unlike("dst", dst, "base", base)
         or unlike("src", src, "base", base)
-        or no_integers("offset", offset)
+        or no_integers(offset)
         or no_room(dst, "dst", count)
         or no_room(offset, "offset", count)
         or meeting(dst, offset, "offset", count, False)

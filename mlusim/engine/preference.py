@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -76,7 +76,7 @@ def asked_threads() -> int | None:
     return _THREADS.get()
 
 
-def threads_of(threads: object = None, environ: Mapping[str, str] = os.environ) -> int:
+def threads_of(threads: object = None) -> int:
     """Return *threads*, or the number of threads from the context or the environment variable, or 1.
 
     Raises `UsageError` if the value is not a positive integer.
@@ -87,7 +87,7 @@ def threads_of(threads: object = None, environ: Mapping[str, str] = os.environ) 
         if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
             raise UsageError(f"threads = {threads!r} is not a number of threads; give 1 or more")
         return threads
-    text = environ.get(THREADS, "").strip() or "1"
+    text = os.environ.get(THREADS, "").strip() or "1"
     if not text.isdecimal() or int(text) < 1:
         raise UsageError(f"{THREADS}={text} is not a number of threads; set 1 or more, or unset it")
     return int(text)

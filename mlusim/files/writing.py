@@ -25,9 +25,9 @@ class Unwritten(UsageError):
         self.kept = rescued
 
 
-def write_arrays(name: str, arrays: Mapping[str, np.ndarray[Any, Any]], *, keep: bool = False) -> None:
-    """Write *arrays* to the ``.npz`` file *name*, as `write` does."""
-    write(name, lambda file: np.savez(file, **dict[str, Any](arrays)), keep=keep)
+def write_arrays(name: str, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Write *arrays* to the ``.npz`` file *name*, as `write` does with *keep*."""
+    write(name, lambda file: np.savez(file, **dict[str, Any](arrays)), keep=True)
 
 
 def write_text(name: str, text: str, *, keep: bool = False) -> None:

@@ -483,11 +483,9 @@ class _Smallest:
         return True
 
 
-def shrunk(
-    draws: TrialDraws, trial: Trial, fails: Callable[[Trial], bool], runs: int = RUNS_TO_SHRINK
-) -> tuple[Trial, int]:
+def shrunk(draws: TrialDraws, trial: Trial, fails: Callable[[Trial], bool]) -> tuple[Trial, int]:
     """Return the smallest call found for which *fails* is true, as it is for *trial*, and the number of runs."""
-    search = _Smallest(draws, trial, fails, runs)
+    search = _Smallest(draws, trial, fails, RUNS_TO_SHRINK)
     changed = True
     # In rounds: with a smaller number, a simpler grid or value may fail that did not fail before.
     while changed and search.left > 0:
@@ -498,7 +496,7 @@ def shrunk(
             for argument in draws.draw.arguments:
                 make_simpler(search, argument.name)
         changed = search.best != before
-    return search.best, runs - search.left
+    return search.best, RUNS_TO_SHRINK - search.left
 
 
 def _surroundings(trial: Trial, draw: CallDraw) -> Iterator[Callable[[Trial], Trial]]:

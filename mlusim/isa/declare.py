@@ -609,14 +609,10 @@ def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()
     )
 
 
-def between(name: str, low: int, high: int, generations: tuple[int, ...] = ()) -> OperandRule:
+def between(name: str, low: int, high: int) -> OperandRule:
     """Return the rule that *name* must lie in [low, high]."""
-    return OperandRule(
-        f"not {low} <= {name} <= {high}",
-        f"{name} = {{{name}}} is out of range",
-        f"{low} to {high}",
-        generations,
-    )
+    fails = f"not {low} <= {name} <= {high}"
+    return OperandRule(fails, f"{name} = {{{name}}} is out of range", f"{low} to {high}")
 
 
 def at_least(name: str, low: int) -> OperandRule:

@@ -19,6 +19,10 @@ from mlusim.text_grid import Column, Grid
 MAP_COLUMNS = 76
 _KEYS = ascii_lowercase + ascii_lowercase.upper()
 _COLORS = ("blue", "green", "magenta", "cyan", "yellow", "red")
+_EXAMPLES, _CORNERS = (
+    40,
+    24,
+)  # limits of the counter-examples of a claim, and of the corners of a frontier, that are listed
 _SEVERITIES: tuple[tuple[str, str], ...] = (("error", "red"), ("warning", "yellow"), ("note", "cyan"))
 
 
@@ -261,7 +265,7 @@ def _largest_table(answers: Sequence[Largest]) -> Grid:
     return table
 
 
-def comparison_view(comparison: Comparison, most: int = 40) -> RenderableType:
+def comparison_view(comparison: Comparison) -> RenderableType:
     """Return the verdict on a claim, its relations to the plan, and its counter-examples."""
     style = {"the same as the plan": "green", "stricter than the plan": "yellow"}.get(
         comparison.verdict.value, "red"
@@ -273,28 +277,27 @@ def comparison_view(comparison: Comparison, most: int = 40) -> RenderableType:
     parts += [Text(f"  {comparison.source}")] if comparison.source else []
     parts += [Text(f"  {r}") for r in comparison.relations]
     generous = f"admitted beyond the {comparison.capacity} bytes that there are"
-    parts += _examples(comparison.generous, generous, comparison.capacity, most)
-    parts += _examples(comparison.strict, "refused although there is room", comparison.capacity, most)
+    parts += _examples(comparison.generous, generous, comparison.capacity)
+    parts += _examples(comparison.strict, "refused although there is room", comparison.capacity)
     return Group(*parts)
 
 
-def _examples(runs: Sequence[Disagreement], what: str, capacity: int, most: int) -> list[RenderableType]:
+def _examples(runs: Sequence[Disagreement], what: str, capacity: int) -> list[RenderableType]:
     if not runs:
         return []
     shapes = sum(r.count for r in runs)
     lines: list[RenderableType] = [Text(f"  {shapes} {'shape' if shapes == 1 else 'shapes'} {what}:")]
-    for run in runs[:most]:
+    for run in runs[:_EXAMPLES]:
         over = run.used - capacity
         told = f"{over} too many" if over > 0 else f"{-over} to spare"
         lines.append(Text(f"    {run}: {run.used} {plural(run.used, 'byte')}, {told}"))
-    if len(runs) > most:
-        lines.append(
-            Text(f"    and {len(runs) - most} {plural(len(runs) - most, 'row')} more; --json lists all")
-        )
+    more = len(runs) - _EXAMPLES
+    if more > 0:
+        lines.append(Text(f"    and {more} {plural(more, 'row')} more; --json lists all"))
     return lines
 
 
-def frontier_view(frontier: Frontier, rows: int = 24, *, every: bool = False) -> RenderableType:
+def frontier_view(frontier: Frontier, *, every: bool = False) -> RenderableType:
     """Return the points of a frontier: *every* point, or both ends and every power of two between."""
     if not len(frontier):
         return Text(f"no {frontier.x} leaves room for any {frontier.y}")
@@ -305,7 +308,7 @@ def frontier_view(frontier: Frontier, rows: int = 24, *, every: bool = False) ->
     picked = (
         set(range(last + 1))
         if every
-        else {0, last, *(2**k for k in range(40) if 2**k <= last), *frontier.corners()[:rows]}
+        else {0, last, *(2**k for k in range(40) if 2**k <= last), *frontier.corners()[:_CORNERS]}
     )
     for i in sorted(p for p in picked if p >= 0):
         y = int(frontier.ys[i])

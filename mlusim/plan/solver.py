@@ -165,9 +165,9 @@ def _certain(constraint: Constraint, ask: Search, low: int, high: int) -> bool |
     return False if size.low > 0 else None
 
 
-def _last_by_intervals(constraints: tuple[Constraint, ...], ask: Search, low: int, high: int) -> int | None:
-    """Return the last candidate in *low*..*high* at which all constraints hold, found by bisecting intervals, right halves first."""
-    pending = [(low, high)]
+def _last_by_intervals(constraints: tuple[Constraint, ...], ask: Search, last: int) -> int | None:
+    """Return the last candidate up to *last* at which all constraints hold, found by bisecting intervals, right halves first."""
+    pending = [(0, last)]
     while pending:
         left, right = pending.pop()
         verdicts = [_certain(c, ask, left, right) for c in constraints]
@@ -201,7 +201,7 @@ def last_index(ask: Search) -> tuple[int | None, str]:
             hard.append(constraint)
     if not hard or count == 0:
         return (count - 1 if count else None), "bisection: every constraint only tightens"
-    index = _last_by_intervals(tuple(hard), ask, 0, count - 1)
+    index = _last_by_intervals(tuple(hard), ask, count - 1)
     return index, "interval search: growth is not proven for every constraint"
 
 

@@ -85,7 +85,7 @@ def test_what_was_computed_goes_elsewhere():
     """The sentence names the file that holds it."""
     array = np.arange(3.0)
     with pytest.raises(Unwritten, match="what was computed is in ") as caught:
-        write_arrays("/dev/full", {"a": array}, keep=True)
+        write_arrays("/dev/full", {"a": array})
 
     assert array.tolist() == np.load(caught.value.kept)["a"].tolist()
     assert Path(tempfile.gettempdir()) == caught.value.kept.parent

@@ -160,7 +160,7 @@ def parse_type(text: str, types: Callable[[str], bool] = lambda _: False) -> Typ
     """Parse *text* as a type such as ``unsigned int`` or ``Part *``; None if it is not one. *types* says whether a name is a type."""
     try:
         reader = _Reader([("op", "("), *_tokens(text), ("op", ")")], types)
-        named = reader.in_parentheses() if reader.begins_type(1) else None
+        named = reader.in_parentheses() if reader.begins_type() else None
         reader.end()
     except NoExpression:
         return None
@@ -247,10 +247,10 @@ class _Reader:
             return Prefix(word, self.prefixed())
         if word == "sizeof":  # of a type, or of an expression that is not evaluated
             self.take()
-            if self.peek()[1] == "(" and self.begins_type(1):
+            if self.peek()[1] == "(" and self.begins_type():
                 return CSizeOf(self.in_parentheses())
             return CSizeOf(self.prefixed())
-        if word == "(" and self.begins_type(1):
+        if word == "(" and self.begins_type():
             return Cast(self.in_parentheses(), self.prefixed())
         return self.behind(self.primary())
 
@@ -306,9 +306,9 @@ class _Reader:
             return Number(None, t.Pointer(t.VOID))
         return Name(word)
 
-    def begins_type(self, ahead: int) -> bool:
-        """Return whether a type begins at the token *ahead* positions from here."""
-        kind, word = self.peek(ahead)
+    def begins_type(self) -> bool:
+        """Return whether a type begins at the token after this one."""
+        kind, word = self.peek(1)
         return kind == "name" and (word in _WORDS or self.records(word))
 
     def in_parentheses(self) -> TypeName:

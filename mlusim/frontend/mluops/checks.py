@@ -41,7 +41,7 @@ class Helper:
         """Return a fault of class *kind* with the helper's name and the kernel's location."""
         return self.blame(mlu, kind(message, **facts))
 
-    def count(self, mlu: Mlu, name: str, value: Any, least: int = 1, legal: str | None = None) -> int:
+    def count(self, mlu: Mlu, name: str, value: Any, least: int = 1) -> int:
         """Return *value* as a Python integer; raise the fault if it is not one, or is less than *least*."""
         try:
             # Not int(): 3.0 or "3" is a mistake in the kernel, and C would not accept it either.
@@ -51,7 +51,7 @@ class Helper:
             raise self.refuse(mlu, RuleFault, said, operand=name, hint=cure) from None
         if number < least:
             hint = f"guard the call with `if {name} > 0`" if least == 1 and number == 0 else None
-            said, wanted = f"{name} = {number} is too small", legal or f"{least} or more"
+            said, wanted = f"{name} = {number} is too small", f"{least} or more"
             raise self.refuse(mlu, RuleFault, said, operand=name, legal=wanted, hint=hint)
         return number
 
