@@ -148,7 +148,7 @@ ALWAYS void computes_(Core *m, At p, int64_t n, int kind, int site) {
 #endif
 }
 COLD void misplaced_(Core *m, At p, int kind, int dtype, int site);
-/* A number without a value is loaded; Python is told where a test depends on it, unless that is all that comes of it. */
+/* An uninitialized number is loaded: a suspicion, unless `decides_` has recorded that a condition is its only use. */
 COLD void loads_none_(Core *m, int site);
 COLD void decides_(Core *m, At p, int64_t n, int site);
 #define DECIDES_(S, n, q, i, site, waits) ({                                                      \

@@ -14,16 +14,16 @@ def memory_allocated(device: object = None) -> int:
 
 
 def max_memory_allocated(device: object = None) -> int:
-    """Return the most bytes of tensors on *device* since the process began, or since `reset_peak_memory_stats`."""
+    """Return the peak of the bytes of tensors on *device* since the process began, or since `reset_peak_memory_stats`."""
     return int(_C.memory_stats(index_of(device))["allocated_bytes"][1])
 
 
-memory_reserved = memory_cached = memory_allocated  # nothing is held back
+memory_reserved = memory_cached = memory_allocated  # no memory is cached
 max_memory_reserved = max_memory_cached = max_memory_allocated
 
 
 def reset_peak_memory_stats(device: object = None) -> None:
-    """Count the most bytes of *device* from now on."""
+    """Restart the measurement of the peak of *device*'s memory."""
     _C.forget_most(index_of(device))
 
 
@@ -31,14 +31,15 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def reset_accumulated_memory_stats(device: object = None) -> None:
-    """Count what is allocated and freed from now on."""
+    """Restart the counts of allocated and freed memory."""
     _C.forget_calls(index_of(device))
 
 
 def memory_stats(device: object = None) -> dict[str, int]:
     """Return counts of allocations and their bytes by PyTorch's names, such as ``allocated_bytes.all.current``.
 
-    Each tensor is an allocation of the simulator, which keeps nothing back: there is one pool, and what is reserved is what is used.
+    Each tensor is an allocation of the simulator, which caches nothing: there is one pool, and reserved memory is
+    used memory.
     """
     stats = {}
     for name, counts in _C.memory_stats(index_of(device)).items():
@@ -85,7 +86,7 @@ def memory_snapshot(device: object = None) -> list[dict[str, int]]:
 
 
 def _snapshot(device: object = None) -> dict[str, Any]:
-    """Return the allocations of *device* as PyTorch's viewer reads them: each is a segment of one block, without a history."""
+    """Return the allocations of *device* in the form of PyTorch's viewer: each is a segment of one block, without a history."""
     segments = []
     for address, size in _C.allocations(index_of(device)):
         block = {
@@ -107,15 +108,15 @@ def _dump_snapshot(filename: str = "dump_snapshot.pickle") -> None:
 
 
 def _record_memory_history(*_: object, **__: object) -> None:
-    """Refuse the history of allocations: `NotImplementedError`."""
+    """Raise `NotImplementedError`: there is no history of allocations."""
     message = "the history of allocations is not recorded; `torch.mlu.memory._snapshot()` has those that live"
     raise NotImplementedError(message)
 
 
 def set_per_process_memory_fraction(fraction: float, device: object = None) -> None:
-    """Let tensors of this process use no more than *fraction* of the memory of *device*.
+    """Limit the tensors of this process to *fraction* of the memory of *device*.
 
-    Raises `ValueError` where it is not between 0 and 1.
+    Raises `ValueError` if it is not between 0 and 1.
     """
     if not isinstance(fraction, float):
         message = f"a fraction is a float, not {type(fraction).__name__}"
@@ -127,12 +128,12 @@ def set_per_process_memory_fraction(fraction: float, device: object = None) -> N
 
 
 def caching_allocator_alloc(size: int, device: object = None, stream: object = None) -> int:  # noqa: ARG001
-    """Return the address of *size* bytes of *device*, which `caching_allocator_delete` gives back."""
+    """Return the address of *size* bytes of *device*, to be freed by `caching_allocator_delete`."""
     return int(_C.new_bytes(size, index_of(device)))
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Give back what `caching_allocator_alloc` has made."""
+    """Free memory from `caching_allocator_alloc`."""
     _C.end_bytes(mem_ptr)
 
 
@@ -141,10 +142,10 @@ def ipc_collect() -> None:
 
 
 def empty_cache() -> None:
-    """Do nothing: what is freed goes back at once."""
+    """Do nothing: freed memory is returned at once."""
 
 
 def mem_get_info(device: object = None) -> tuple[int, int]:
-    """Free and all bytes of the board."""
+    """Return the free and the total bytes of the board."""
     free, total = _C.memory(index_of(device))
     return int(free), int(total)
