@@ -42,7 +42,7 @@ def report(parser: ArgumentParser) -> None:
     )
     add.gate()
     add.flag("--what-if", "one case of each operator on every board; the HTML page has it anyway")
-    add.flag("--explain", "behind the tables, a sentence for each call that says why")
+    add.flag("--explain", "after the tables, a sentence for each call with the reasons")
     add.kept_output("call", "--keep")
     add.engine()
     add.threads()
@@ -68,7 +68,7 @@ def whatif(parser: ArgumentParser) -> None:
     add.program(
         "PROGRAM",
         "an operator; `mlusim ops` lists them; or a script, a test, BANG C files, a native program or cases.toml",
-        "words for the script or main(); behind -- all are",
+        "arguments of the script or main(), and everything after --",
     )
     add.call_arguments()
     add.reference()
@@ -137,27 +137,27 @@ def tune(parser: ArgumentParser) -> None:
         "more files, or arguments of the program",
     )
     add.param()
-    add.value("--case NAME", "of a file of cases, where it holds several")
+    add.value("--case NAME", "one case of a file with several")
     add.call_arguments()
     add.reference()
     add.draws()
     add.boards(DEFAULT_BOARDS[0])
     add.value(
         "--objective",
-        "what is ranked by: the least time, or the largest IO or compute efficiency (default: time)",
+        "rank by the least time, or by the largest IO or compute efficiency (default: time)",
         choices=("time", "io", "compute"),
         default="time",
     )
     add.value(
         "--search",
-        "try --trials candidates of a large space in place of all: drawn; drawn, of which the best third goes on to a larger call; "
+        "try only --trials candidates of a large space: random; random, with the best third tried on a larger call; "
         "or proposed by Optuna from the results so far",
         choices=("random", "halving", "tpe"),
     )
     add.value("--trials N", "candidates of a search; --seed draws others", type=shared.workers)
     add.value(
         "--rungs NAME=V,V,...",
-        "of halving: what makes a call larger, the smallest value first, as n=1024,4096",
+        "for halving: values that enlarge a call, the smallest first, as n=1024,4096",
     )
     add.value("--html F.html", "write a page with a chart")
     add.kept_output("candidate")
@@ -200,19 +200,19 @@ def fuzz(parser: ArgumentParser) -> None:
     add.source_arguments()
     add.triton()
     add.function()
-    add.value("--reference module:function", "what the outputs of the kernel are compared with")
+    add.value("--reference module:function", "the expected outputs of the kernel")
     add.repeated("--only NAMES", "these checkers (default: all of them)")
     add.boards(DEFAULT_BOARDS[0], "boards to draw from")
     add.value(
         "--seconds S",
-        f"seconds of the clock for the search, kept calls aside (default without --runs: {USUAL_SECONDS:g})",
+        f"seconds of the clock for the search, without stored calls (default without --runs: {USUAL_SECONDS:g})",
         type=seconds,
     )
     add.value("--runs N", "calls to draw, at most", type=shared.workers)
     add.value("--seed N", "draw other calls (default: 0, or that of the case)", type=shared.whole)
     add.value(
         "--corpus DIR",
-        "the folder that keeps failing calls, tried first, and how far the search came (default: FILE.fuzz beside the first file)",
+        "the folder of failing calls, tried first, and of the search's progress (default: FILE.fuzz beside the first file)",
     )
     add.flag("--restart", "begin with the first draw, wherever the last search ended")
     add.engine(shared.WHERE_CHECKED)
@@ -259,20 +259,20 @@ def judge(parser: ArgumentParser) -> None:
     parser.add_argument("candidates", nargs="*", metavar="CANDIDATE", help="BANG C files, or folders of them")
     add.value(
         "--reference FILE.py",
-        "inputs and what is expected: functions of NumPy, or a Model of torch.nn with get_inputs()",
+        "inputs and expected results: functions of NumPy, or a Model of torch.nn with get_inputs()",
     )
     add.several("--cases NAME", "cases of the reference (default: all)")
     add.value("--board B", f"a board; {DEFAULT_BOARDS[0]} when none is named")
     add.value("--kernel K<float>", "the kernel of each candidate (default: its only one)")
     add.value("--function F", "the host function of each candidate (default: bang_func, where it has one)")
-    add.value("--dim X,Y,Z", "tasks of a kernel (default: what the reference says, or 1,1,1)")
-    add.value("--kind KIND", "block, union1, ... (default: what the reference says, or block)")
+    add.value("--dim X,Y,Z", "tasks of a kernel (default: the reference's, or 1,1,1)")
+    add.value("--kind KIND", "block, union1, ... (default: the reference's, or block)")
     add.source_arguments()
     # A second draw exposes a candidate that caches the result of the first.
     add.value("--draws N", "draws of inputs for each case (default: 2)", type=shared.workers, default=2)
     add.value(
         "--seed N",
-        "draw the same inputs again (default: others each time, told in the verdicts)",
+        "draw the same inputs again (default: others each time, named in the verdicts)",
         type=shared.whole,
     )
     add.value("--seconds S", "time for one candidate (default: 60)", type=seconds, default=60.0)

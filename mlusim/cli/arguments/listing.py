@@ -24,7 +24,7 @@ def isa(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="one intrinsic, built-in variable or copy direction in full; a part of a name lists all that have it",
     )
-    add.flag("--coverage", "the vendor's names, what each is here and which test executes it")
+    add.flag("--coverage", "the vendor's names, the counterpart of each and the test that executes it")
     add.json()
     parser.epilog = "example: mlusim isa bang_add"
 
@@ -122,7 +122,7 @@ def plan(parser: ArgumentParser) -> None:
     add.repeated("--set S=15,T=104", "values of the plan's variables")
     add.several("--dtype D", "one element type or several, for plans that can hold more than one")
     _add_questions(parser)
-    add.engine("taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
+    add.engine("no effect: a plan is solved without an engine; for BANG C, Python's runs")
     # A plan chooses no engine, so that a missing compiler is not reported (`main.settled`).
     parser.set_defaults(launches=False)
     add.flag("--json", "the same as --format json")
@@ -145,5 +145,5 @@ def _add_questions(parser: ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="FORMULA",
-        help="hold the documents' limits, or the one you state, against the plan; of a BANG C file against runs",
+        help="compare the documents' limits, or yours, with the plan; for a BANG C file with runs",
     )

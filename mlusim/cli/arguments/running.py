@@ -25,7 +25,7 @@ def run(parser: ArgumentParser) -> None:
     add.program(
         "PROGRAM",
         "an operator; `mlusim ops` lists them; or a script, a test, BANG C files, a native program, or cases.toml",
-        "more files, and words for the script or main(); behind -- all are",
+        "more files, and arguments of the script or main(), and everything after --",
     )
     add.call_arguments()
     add.reference()
@@ -71,28 +71,28 @@ def check(parser: ArgumentParser) -> None:
     add.program(
         "PROGRAM",
         "an operator, a script that launches kernels, BANG C files, a native program, cases.toml, or a test as tests/test_x.py::test_y",
-        "words for the script, main() or pytest; behind -- all are",
+        "arguments of the script, main() or pytest, and everything after --",
     )
     add.call_arguments()
     add.function()
     add.reference()
-    add.flag("--all", "every operator, all cases but the long, on every board of --board")
-    add.flag("--long", "the cases, too, that take over a minute where every instruction is watched")
+    add.flag("--all", "every operator, all cases except long ones, on every board of --board")
+    add.flag("--long", "also cases that take over a minute when every instruction is observed")
     add.repeated("--only NAMES", "these checkers (default: all of them)")
     add.value("--case NAME", "one case of the operator or of cases.toml; without it all but the long ones")
     add.inputs()
     add.value("--board B", f"a board; {DEFAULT_BOARDS[0]} when none is named, with --all both defaults")
     add.value("--seed N", f"explore another legal schedule, and {argument_forms.SEED}", type=shared.whole)
     add.value("--effects", "when asynchronous effects of the operator land (default: late)", choices=EFFECTS)
-    add.value("--schedules N", "compare what N other schedules give, no two alike", type=shared.whole)
+    add.value("--schedules N", "compare the results of N other schedules, all different", type=shared.whole)
     add.value("--record F.json", "write the smallest schedule that differs to a replay file")
-    add.value("--replay F.json", "run exactly what a replay file says, and compare")
+    add.value("--replay F.json", "repeat the schedule of a replay file, and compare")
     add.flag("--trust", "with --replay, the script that the file names may run")
     # Notes are optional: a run fails by errors, and a note, for example about an idle sync, is not one.
-    add.flag("--notes", "report remarks too that are seldom news; they fail no run")
+    add.flag("--notes", "also report notes, which are seldom news and fail no run")
     add.flag(
         "--values",
-        "what vectors do to numbers (the first infinity or NaN, integers that overflow) is a finding, not a note",
+        "changes of numbers by vectors (the first infinity or NaN, overflow of integers) are findings, not notes",
     )
     add.value("--suppress F.toml", "findings that are accepted: id, place and reason of each")
     add.answer(CHECK_FORMATS)
@@ -125,11 +125,11 @@ def profile(parser: ArgumentParser) -> None:
     add.program(
         "PROGRAM",
         "a script, an operator, BANG C files, a native program, cases.toml, or a test as tests/test_x.py::test_y",
-        "words for the script or pytest; behind -- all are",
+        "arguments of the script or pytest, and everything after --",
     )
     add.flag("--lines", "all lines of the kernels, and every launch by itself")
     add.value("--trace F.json", "write a trace for Perfetto or chrome://tracing")
-    add.value("--html F.html", "write a page with the source, besides; needs the extra mlusim[report]")
+    add.value("--html F.html", "also write a page with the source; needs the extra mlusim[report]")
     add.answer((shared.TEXT, *PROFILE_FORMATS))
     add.value("--launch N", "the Nth launch alone, from 1", type=shared.whole)
     add.checkers()
@@ -169,17 +169,17 @@ def cover(parser: ArgumentParser) -> None:
     add = shared.Adder(parser)
     add.program(
         "PROGRAM",
-        "a script, an operator, BANG C files, cases.toml, a native program or what starts some, a test, or a record of --keep",
-        "words for the script, main(), the program or pytest; behind -- all are",
+        "a script, an operator, BANG C files, cases.toml, a native program or a command that starts some, a test, or a record of --keep",
+        "arguments of the script, main(), the program or pytest, and everything after --",
     )
-    add.value("--keep F.json", "add what ran to this record, and show all that is in it")
+    add.value("--keep F.json", "add the executed lines to this record, and show all of it")
     add.value("--lcov F.info", "write a tracefile of lcov")
     add.value("--html F.html", "write a page with the sources")
     add.json()
     add.call()
     add.schedule()
     add.engine(
-        "what executes the kernels and counts their lines: auto takes C for kernels of BANG C (default: auto)"
+        "the engine that runs kernels and counts lines: auto uses C for kernels of BANG C (default: auto)"
     )
     add.call_arguments()
     add.reference()
@@ -212,11 +212,11 @@ def debug(parser: ArgumentParser) -> None:
     add.checkers()
     add.schedule()
     add.engine(
-        "what runs the kernels up to the place of interest, where Python takes over: auto takes C for kernels of BANG C, "
-        "native the kernel.mlu of an operator too (default: auto)"
+        "the engine up to the stop, from which Python continues: auto uses C for kernels of BANG C, "
+        "native also for the kernel.mlu of an operator (default: auto)"
     )
     add.value("--history MIB", "MiB of tensors kept of earlier launches (default: 1024)", type=shared.whole)
-    add.value("--replay F", "stand at the place of a recording that the command `record` has made")
+    add.value("--replay F", "go to the position of a recording made by the command `record`")
     add.flag("--trust", f"with --replay, {DEBUG_TRUST}")
     add.flag("--show", "with --replay, print the code in the file, and run nothing")
     add.repeated("--command TEXT", "execute a command; may be repeated")

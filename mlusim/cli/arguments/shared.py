@@ -24,10 +24,10 @@ MEANING: Mapping[str, str] = {
 }
 """The meaning of options that are the same in every verb."""
 
-WHERE_IT_CAN = "what executes the kernels: auto takes C for unobserved kernels of BANG C (default: auto)"
+WHERE_IT_CAN = "the engine: auto uses C for unobserved kernels of BANG C (default: auto)"
 WHERE_CHECKED = (
-    "what the checkers watch: Python, or C where it finds nothing that they may report; auto takes C for large launches "
-    "of BANG C, native for all, and kernel.mlu of operators (default: auto)"
+    "the engine under checkers: Python, or C if it finds nothing to report; auto uses C for large launches "
+    "of BANG C, native for all, and for kernel.mlu of operators (default: auto)"
 )
 TEXT = "text"  # the format for people
 FORMER = "table"  # its former name in `mlusim report`
@@ -147,7 +147,7 @@ class Adder:
         """Declare ``--limit``; limits that it does not name are those of *base*."""
         self.value(
             "--limit WHAT=N,...",
-            "end a launch that goes on beyond so many instructions, seconds of CPU time or bytes of growth "
+            "end a launch that exceeds so many instructions, seconds of CPU time or bytes of growth "
             f"(its text and log), as seconds=60,instructions=1e6,growth=256MiB, or none (default: {base})",
             type=functools.partial(limit_in, base=base),
             default=base,
@@ -200,10 +200,10 @@ class Adder:
 
     def reference(self) -> None:
         """Declare ``--reference`` and ``--expect`` for verbs that compare outputs."""
-        self.value("--reference module:function", "what the outputs of a kernel of BANG C are compared with")
+        self.value("--reference module:function", "the expected outputs of a kernel of BANG C")
         self.repeated(
             "--expect NAME=VALUE",
-            "what an output is compared with, as y=ref.npy, y=ref.npz:y or another array as --arg takes it",
+            "an expected output, as y=ref.npy, y=ref.npz:y or another form of array of --arg",
         )
 
     def param(self) -> None:
@@ -260,18 +260,18 @@ class Adder:
         )
         self.value(
             "--write-baseline F.json",
-            "store the figures of this run; calls that the file has besides stay in it",
+            "store the figures of this run; other calls in the file stay",
         )
         self.flag(
             "--allow-missing",
-            "pass although calls or launches of the baseline exist no more, or nothing was compared",
+            "pass even if calls or launches of the baseline no longer exist, or none was compared",
         )
 
     def kept_output(self, what: str, option: str = "-o --output") -> None:
         """Declare the *option* that names a file for long work, in which each *what* is stored, and ``--restart``."""
         self.value(
             f"{option} F.jsonl",
-            f"keep each {what} in this file as it comes; where the file has some already, go on from there",
+            f"keep each {what} in this file as it completes; continue after those already in it",
         )
         self.flag("--restart", "start the file over")
 
