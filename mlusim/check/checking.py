@@ -189,8 +189,8 @@ def report_of(
 ) -> CheckReport:
     """Return the report of *runs*; findings that *suppressions* cover are listed apart, and unused suppressions get a remark.
 
-    A suppression of a rule that could not be reported, because its checker did not watch or *notes* were not asked
-    for, does not count as unused.
+    A suppression of a rule that could not be reported, because its checker was not used or *notes* were not
+    requested, does not count as unused.
     """
     names, accepted = tuple(checkers), tuple(suppressions)
     every = tuple(runs)

@@ -55,7 +55,7 @@ class JudgedSession(CalledSession):
         return next((attendant for attendant in attendants() if isinstance(attendant, Origins)), None)
 
     def line(self, request: ProgramRequest) -> ProgramReply:  # noqa: ARG002 - whichever it is
-        """Reply that no Python lines are to be reported: the lines that call a candidate are judge's own."""
+        """Reply that no Python lines are reported, because the lines that call a candidate belong to the judge."""
         return ProgramReply()
 
     # -- copies ----------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ class UnsetVariable:
         self.told(Site(*self.core.site()), what)
 
     def handed(self, name: str) -> None:
-        """Note that the next *name* of the core receives it as a value."""
+        """Record that the core's next execution of *name* receives it as a value."""
         self.checker.hand(self.core, self, name)
 
     def told(self, site: Site, what: str) -> None:
@@ -639,7 +639,7 @@ class FirstEscapes(InitCheck):
 
 
 def _key(at: EscapedAt) -> Hashable:
-    """Return what `InitCheck.report` is given for an escape."""
+    """Return the key for `InitCheck.report` of the finding about an escape."""
     match at.how:
         case Escape.STORED:
             return "initcheck-undefined-stored", at.site

@@ -1,7 +1,7 @@
 """Checkers by name, as in ``observe=["memcheck"]``.
 
-Other packages register theirs in the entry-point group ``mlusim.checkers``: a callable without arguments
-and returns an `Observer`.
+Other packages register theirs in the entry-point group ``mlusim.checkers``: each is a callable without arguments
+that returns an `Observer`.
 """
 
 import functools

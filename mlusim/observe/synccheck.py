@@ -229,7 +229,7 @@ class Leaving:
         self._beginning: Core | None = None
         self._frames: dict[Core, FrameType] = {}
         self._left: dict[str, Counter[Left]] = {}
-        self.returned: dict[str, Site] = {}  # by task, where the kernel's function returned
+        self.returned: dict[str, Site] = {}  # by task, the place at which the kernel's function returned
 
     def begin(self, core: "Core") -> None:
         """Begin to trace the kernel's function of *core*."""

@@ -61,7 +61,7 @@ class CheckedTests:
         return [f"mlusim: launches are watched by {', '.join(self.names)}", *missing]
 
     def _watched(self, item: pytest.Item, phase: str) -> Generator[None, Any, Any]:
-        """Run the phase; fail it for its findings, or show them where it has failed already."""
+        """Run the phase; findings make it fail, or are shown if it has already failed."""
         accepted = frozenset(str(rule) for mark in item.iter_markers(self.mark) for rule in mark.args)
         with collecting(self.names) as collector, limiting(self.limit):
             try:
@@ -93,7 +93,7 @@ def _refuse_bare_marks(item: pytest.Item, name: str) -> None:
 
 
 def _text(collector: Collector, accepted: frozenset[str]) -> str:
-    """Return the findings that are errors and not accepted, for people; empty where there are none."""
+    """Return the text of the errors among the findings, without accepted ones; "" if there are none."""
     findings = fold(f for f in collector.found if f.level != "note" and f.id not in accepted)
     if not findings:
         return ""

@@ -288,7 +288,7 @@ class Recorded:
         return sorted(seen, key=lambda statement: -seen[statement])[:MOST]
 
     def _apart(self, every: list[Accused]) -> dict[tuple[int, int], None]:
-        """Return the pairs of statements of which some tasks reach one and the other tasks the other.
+        """Return the pairs of statements one of which only some tasks reach, and the other only the other tasks.
 
         The barrier is before the first statement of a pair and after the second.  Writes come before
         reads, unless only the opposite order works.
