@@ -74,7 +74,7 @@ class CType:
 
 Condition = Annotated[Any, CType("bool")]
 Values = Annotated[Any, CType("...")]  # variable arguments, as of printf
-Unsigned = Annotated[int, CType("unsigned int")]  # of results; an unsigned parameter would be a count
+Unsigned = Annotated[int, CType("unsigned int")]  # only for results; an unsigned parameter is a count
 Pointer = Annotated[Any, CType("const void *")]
 Unspelled = Annotated[Any, CType()]  # the C type is not public: the row has no C form with this parameter
 FusionOp = Annotated[Any, CType("mluFusionOp_t")]

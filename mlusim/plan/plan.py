@@ -336,7 +336,7 @@ class Plan(Presented):
         values: Mapping[str, int],
         dtype: object,
     ) -> A:
-        """Return what *answer* says of a question, and keep it: host functions ask again before each launch."""
+        """Return the result of *answer*, cached because host functions repeat a query before each launch."""
         # Cache only keys without confusion: 1.0 equals 1 in a dictionary, but is refused.
         plain = isinstance(dtype, str | DType | None) and {n.__class__ for n in values.values()} <= {int}
         if not plain or not isinstance(board, str | Board):

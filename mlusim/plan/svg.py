@@ -24,7 +24,7 @@ _INNER = WIDTH - _LEFT - _RIGHT
 _LANE, _GAUGE = 34, 10  # heights in pixels of a map's lane and of the bar below it
 _STACK = "#b279a2"
 _FILLS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
-_KEY, _MOST_KEYS = 15, 12  # pixels of a row below a map that names what is small, and how many are named
+_KEY, _MOST_KEYS = 15, 12  # below a map: pixels of a row that names a small region, and limit of rows
 _CHARACTER = 6.6  # width in pixels of a character at the font size of the labels
 
 

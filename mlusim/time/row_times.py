@@ -165,7 +165,7 @@ def joined(spans: Spans) -> Spans:
     owner, starts, ends = spans.owner[order], spans.starts[order], spans.ends[order]
     by_end = np.lexsort((ends, owner))
     rank = np.empty(len(ends), np.int64)
-    rank[by_end] = np.arange(len(ends))  # ends of later owners rank above those of earlier ones
+    rank[by_end] = np.arange(len(ends))  # an end ranks above all ends of earlier owners
     reach = ends[by_end][np.maximum.accumulate(rank)]
     fresh = np.ones(len(starts), bool)
     fresh[1:] = (starts[1:] > reach[:-1]) | (owner[1:] != owner[:-1])

@@ -104,7 +104,7 @@ ONE = {
     "precise_sqrt": "bang_sqrt", "rsqrt": "bang_rsqrt", "sin": "bang_sin", "absf": "bang_abs", "absi": "bang_abs",
     "tanh": "bang_active_tanh", "sigmoid": "bang_active_sigmoid", "gelu": "bang_active_gelu", "rcp": "bang_recip", "floor": "bang_floor", "negf": "bang_neg",
 }  # fmt: skip
-# Integers with 32 bits only: the other conversions have a position argument, which C has not.
+# Integers of 32 bits only: the other conversions have an argument for the fixed-point position, which C lacks.
 CASTS = {
     ("half", "float"): "bang_half2float",
     ("float", "half"): "bang_float2half_rn",
@@ -695,7 +695,7 @@ def _chosen(
 ) -> Tensor:
     """Return the elements of the second value where the first is on, else those of the third."""
     if logic:
-        kind = "float"  # bools have several types; a move copies any type
+        kind = "float"  # a bool may have any of several types
         values = [values[0], *(_ones_and_zeros(low, v, kind) for v in values[1:])]
     values = [low.small(v) if isinstance(v, Ramp) else v for v in values]
     held = common_held(values, len(shape))

@@ -210,7 +210,7 @@ def scalar_of(low: KernelLowering, value: Value, word: str) -> ScalarValue:
 
 
 def nothing(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower an operation that is a hint for the compiler to nothing."""
+    """Lower an operation that is only a hint for the compiler: no code is produced."""
     return None
 
 

@@ -25,8 +25,8 @@ from mlusim.frontend.bangc.parse.sources import SourceTexts, is_invocation
 from mlusim.frontend.bangc.parse.type_reader import CLOSURE, TypeReader, block, destructor
 from mlusim.frontend.bangc.types import Array, Pointer, Record, Type, element_of, referent
 
-END = "__mlusim_end<"  # a function that is declared to find a destructor
-BEGIN, STOP = "__mlusim_begin<", "__mlusim_stop<"  # functions that call begin() and end()
+END = "__mlusim_end<"  # a helper function that reveals a destructor
+BEGIN, STOP = "__mlusim_begin<", "__mlusim_stop<"  # helper functions that call begin() and end()
 
 
 _OWN = ("INTERNAL", "UNIQUE_EXTERNAL")  # static, and in an unnamed namespace
@@ -410,7 +410,7 @@ class Declaration:
         whole = self._cursor.get_definition() or self._cursor
         # The library shows members of a specialisation without their default values.
         pattern = self._reader.library.template(whole)
-        if pattern is not None and pattern.location == whole.location:  # one that is written out has its own
+        if pattern is not None and pattern.location == whole.location:  # an explicit one shows its own values
             whole = pattern
         members = (c for c in whole.get_children() if c.kind.name == "FIELD_DECL")
         return tuple(self._reader.declaration(c) for c in members)
