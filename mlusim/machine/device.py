@@ -395,7 +395,7 @@ class Device(Presented):
         if session is not None or course.screening is None:
             return session
         with _metered(bound) as meter:
-            return course.spared(lambda *args: self._session(course.request, *args), meter)
+            return course.spared(lambda *args: self._session(course.request, *args), meter, self.preparations)
 
     def _ran(self, course: Course, bound: Limit, watching: Sequence[Observer], choices: object) -> Session:
         """Run a launch that the observers *watching* see, and return its session."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.limits import Meter
     from mlusim.machine.native.run import Loaded
+    from mlusim.machine.native.screen import Screen
     from mlusim.machine.options import Request
     from mlusim.machine.session import Session
     from mlusim.memory.allocation import Heap
@@ -212,7 +213,9 @@ class Course:
     screening: Screening | None
     most: int
 
-    def spared(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
+    def spared(
+        self, session_of: "Callable[..., Session]", meter: "Meter | None", preparations: Preparations
+    ) -> "Session | None":
         """Return the session of a launch in C without findings, or with findings that are all known; None if Python has to run it.
 
         *session_of* makes a session from its observers, the choices of a schedule, the engine, the meter and the
@@ -224,7 +227,15 @@ class Course:
         many = threads_of_screen(self.request, self.arch, screening.looks, self.most)
         if many > 1:
             screening.beside = functools.partial(screen_beside, many)
-        return screening.run(session_of, meter)
+        usual, ready = meter is None and screening.may_be_ready, None
+        if usual:
+            ready = preparations.checked(
+                self.request, screening.looks, functools.partial(_ready_session, screening, session_of)
+            )
+        session = screening.run(session_of, meter, ready)
+        if usual and session is not None and session.screen.quiet:
+            preparations.note_checked(self.request, screening.looks)
+        return session
 
     def seeing(self, watching: Sequence[Observer]) -> tuple[Sequence[Observer], Sequence[Observer]]:
         """Return the observers of *watching* that see the launch in Python, and those that have heard of its beginning."""
@@ -237,6 +248,14 @@ class Course:
         session.run(None if self.threads < 2 else functools.partial(run_beside, session, self.threads))
         if not session.alone:
             note_watched(session)
+
+
+def _ready_session(
+    screening: Screening, session_of: "Callable[..., Session]", screen: "Screen"
+) -> "Session | None":
+    """Return the session of a checked launch that is prepared; None where C cannot run it."""
+    loaded = screening.loaded()
+    return None if loaded is None else session_of((screen,), None, loaded, None, screen)
 
 
 def _why_not(kernel: "Kernel", board: Board, *, watched: bool, counted: bool, drawn: bool) -> str | None:

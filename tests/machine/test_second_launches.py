@@ -96,15 +96,16 @@ def launching(kernel, dim, kind, way):
         )
     if way == "toolkit":
         return served(kernel, dim, kind)
-    if way == "checked":
-        return lambda: checked(device, kernel, dim, kind, (*given, 16))
+    if way in ("checked", "checked in C"):
+        engine = "native" if way == "checked in C" else "auto"
+        return lambda: checked(device, kernel, dim, kind, (*given, 16), engine)
     return lambda: device.launch(kernel, dim, kind, (*given, 16), engine="native")
 
 
-def checked(device, kernel, dim, kind, arguments):
+def checked(device, kernel, dim, kind, arguments, engine):
     """Launch under all checkers."""
     with attending([checker() for checker in CHECKERS.values()]):
-        device.launch(kernel, dim, kind, arguments)
+        device.launch(kernel, dim, kind, arguments, engine=engine)
 
 
 def served(kernel, dim, kind):
@@ -203,6 +204,18 @@ def test_a_launch_that_was_made_before_costs_no_more_than_the_table_says(kernels
     found = counted(kernels[name], dim, kind, row["way"])
 
     assert {} == {c: n for c, n in found.items() if n > int(row[c]) * 1.02 + 2}
+
+
+@pytest.mark.skipif(build.available() is None, reason="no C compiler")
+@pytest.mark.parametrize(
+    ("kernel", "most"), [("scale", 657), ("scale by 128 tasks", 916), ("meets in 8 unions", 1793)]
+)
+def test_c_begins_the_tasks_of_a_checked_launch_that_was_made_before(kernels, kernel, most):
+    """So that the calls of Python functions hardly depend on how many there are."""
+    name, dim, kind = KERNELS[kernel]
+    calls = counted(kernels[name], dim, kind, "checked in C")["calls"]
+
+    assert calls <= most * 1.02 + 2
 
 
 def test_a_launch_of_which_every_step_was_kept_makes_later_ones_no_dearer(kernels):

@@ -124,8 +124,10 @@ def program(draw, *, union):
     return np.array(made, np.int32)
 
 
-def told(kernel, ops, engine, *, union, late, dirty, observe=tuple(CHECKERS), covered=False, threads=1):
-    """What checkers say of two launches of *ops* on the same memory, the bytes that they leave, what ran where it is *covered*, and what else a user sees."""
+def told(
+    kernel, ops, engine, *, union, late, dirty, observe=tuple(CHECKERS), covered=False, threads=1, launches=2
+):
+    """What checkers say of two *launches*, or more, of *ops* on the same memory, the bytes that they leave, what ran where it is *covered*, and what else a user sees."""
     device = mlusim.Device("MLU370-X4")
     out = device.empty(ARGUMENTS, np.float32) if dirty else device.put(np.zeros(ARGUMENTS, np.float32))
     # A launch that is given little has one thread.
@@ -136,7 +138,7 @@ def told(kernel, ops, engine, *, union, late, dirty, observe=tuple(CHECKERS), co
     how = {"observe": [*checkers, *counting], "engine": engine, "threads": threads}
     seen = []
     dim, kind = ((4, 1, 1), mlusim.UNION1) if union else ((3, 1, 1), mlusim.BLOCK)
-    for _ in range(2):
+    for _ in range(launches):
         try:
             launch = device.launch(kernel, dim, kind, given, effects="late" if late else "eager", **how)
         except Fault as fault:

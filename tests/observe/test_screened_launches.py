@@ -11,6 +11,7 @@ from screen_programs import compared, loaded, told
 
 import mlusim
 from mlusim import bangc
+from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.native import screen, screening
 from mlusim.machine.native.build import CHOICE, available
@@ -41,23 +42,73 @@ def test_random_programs_are_told_as_in_python(kernel):
     found = []
     for seed in (*range(48), 2032, 9025):
         if seed % 2:
-            screening.late_readers.clear()
-        found.append(compared(kernel, seed))
+            screening.read_back.clear()
+        found.append(compared(kernel, seed, launches=2 + seed % 3))
 
     assert any(ran and not findings for ran, findings in found)
     assert any(findings for _, findings in found)
 
 
+CLEAN = [
+    (0, 255, 0, 64, 64, 0),
+    (1, 255, 0, 0, 64, 128),
+    (6, 255, 0, 0, 0, 0),
+    (14, 511, 0, 0, 0, 0),
+    (13, 15, 128, 0, 0, 0),
+]
+PROGRAMS = {
+    "unwritten bytes stored": [(1, 255, 0, 512, 64, 128)],
+    "an unwritten scalar": [*CLEAN, (11, 1, 0, 512, 0, 0)],
+    "the same word from all tasks": [*CLEAN[:2], (12, 255, 0, 0, 0, 0)],
+    "a read before the barrier": [*CLEAN[:3], CLEAN[4]],
+    "a copy in flight": [(2, 255, 0, 64, 64, 0), (4, 255, 512, 0, 64, 0)],
+    "out of bounds": [*CLEAN, (0, 2, 1000, 64, 64, 0)],
+}
+
+
+@pytest.mark.parametrize("union", [False, True])
+def test_a_checked_launch_that_is_prepared_tells_what_others_do(kernel, union, calls_of):
+    """Two launches without a mistake, and between such launches each mistake: findings, counts and bytes are those of Python."""
+    clean = CLEAN if union else CLEAN[:3]
+    programs = [
+        clean,
+        clean,
+        *(ops for wrong in PROGRAMS.values() for ops in (clean, clean, wrong)),
+        clean,
+        clean,
+    ]
+    dim, kind = ((4, 2, 1), mlusim.UNION1) if union else ((3, 1, 1), mlusim.BLOCK)
+
+    def seen(engine):
+        device = mlusim.Device("MLU370-X4")
+        out = device.put(np.zeros(4096, np.float32))
+        given = device.put(np.arange(4096, dtype=np.float32))
+        for ops in programs:
+            arguments = out, given, device.share(np.array(ops, np.int32)), len(ops)
+            try:
+                launch = device.launch(kernel, dim, kind, arguments, observe=tuple(CHECKERS), engine=engine)
+                yield launch.findings, launch.instructions, launch.traffic, launch.time_us
+            except Fault as fault:
+                yield str(fault), fault.findings
+            yield device.get(out).tobytes()
+
+    with calls_of(screen.Screen.takes_meetings) as calls:
+        native = list(seen("native"))
+
+    assert list(seen("python")) == native
+    assert calls
+
+
 @pytest.mark.parametrize("behind", [False, True])
 def test_what_a_launch_reads_is_given_back_to_it(kernel, behind):
     """It is kept when something reads it, or, where that is behind a store, at the beginning of a second attempt; then Python runs."""
-    screening.late_readers.clear()
+    screening.read_back.clear()
     stores, adds, ends = (1, 1, 0, 512, 64, 0), (17, 1, 0, 512, 64, 0), (22, 1, 0, 8, 64, 0)
     ops = np.array([(0, 1, 512, 64, 64, 0), *[stores] * behind, adds, ends], np.int32)
     how = {"union": False, "late": True, "dirty": False}
     findings = [told(kernel, ops, engine, **how) for engine in ("native", "python")]
 
-    assert behind == (kernel.native in screening.late_readers)
+    assert (3 if behind else 2) == len(screening.read_back[kernel.native])
     assert findings[0] == findings[1]
     assert any(findings[0][2])
 

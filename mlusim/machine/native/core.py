@@ -29,7 +29,7 @@ from mlusim.machine.native.seat import Seat, Start, give, taken
 from mlusim.machine.native.steps import StepLog
 from mlusim.machine.native.text import layout
 from mlusim.machine.native.text.door import barrier, is_native
-from mlusim.machine.native.text.screen import Suspicion
+from mlusim.machine.native.text.screen import NONE_HAS, Suspicion
 from mlusim.machine.observed import SCALAR_ACCESSES, Screened, Site, Step, TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.allocation import POISON, Allocation
@@ -268,7 +268,15 @@ class NativeCore(Core):
             else:
                 pieces.append(FreshMemory(space, arena.raw.ctypes.data, top))
         pieces += [FreshMemory(a.space, a.where(), a.nbytes, content) for a, content in start.filled]
-        return pieces
+        return pieces if self.screen is None else [*pieces, *self._no_values()]
+
+    def _no_values(self) -> Iterator[FreshMemory]:
+        """Yield what a screen says of the lines of memories that begin afresh: no byte has a value."""
+        for space, arena in self.used.items():
+            for allocation in arena.allocations:
+                first, many = self.seat.lines_of(self._numbers.get(allocation, 0))
+                if many:
+                    yield FreshMemory(space, first, many, np.full(many, NONE_HAS, np.uint8))
 
     def _fill_of(self, pointer: Ptr) -> int:
         """Return the fill of an array of a function: zeros on a memory core; none for a cluster's arrays, which are filled once."""

@@ -23,8 +23,11 @@ from mlusim.isa.table import ISA
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.native.build import available
 from mlusim.machine.native.chain import Chain, doings
+from mlusim.machine.native.screen import ReadyLaunch, Screen
 from mlusim.machine.native.team import Team, task_rows
 from mlusim.machine.native.text.layout import OFFSET_BITS
+from mlusim.machine.native.text.screen import Suspicion
+from mlusim.machine.observed import Screened
 from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
 from mlusim.machine.scheduling.carrier import Carrier, Carriers
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
     from mlusim.machine.session import Session
 
 MOST_TASKS = 4096  # tasks of a launch, each with a row of counters
-_running = threading.Lock()
+one_at_a_time = threading.Lock()
 """Held while a prepared launch runs: one within it, or on another thread, runs in the usual way."""
 
 
@@ -165,7 +168,7 @@ class Prepared:
         Returns the counts, or the session after a task has called Python: it is then `broken`.  While it runs, its
         memories are in the list *running*.  Raises the exceptions of the launch.
         """
-        if not _running.acquire(blocking=False):
+        if not one_at_a_time.acquire(blocking=False):
             return None
         try:
             allocations = self._take(device, arguments)
@@ -179,7 +182,7 @@ class Prepared:
                 for allocation in allocations:
                     allocation.launches += 1
         finally:
-            _running.release()
+            one_at_a_time.release()
 
     def _take(self, device: object, arguments: Sequence[Any]) -> tuple[Allocation, ...] | None:
         """Write the *arguments* for C; return their memories."""
@@ -396,7 +399,7 @@ class PreparedUnions(Prepared):
             self._resumed(self._strand())
         finally:
             for strand in self._strands:
-                if self._broken or self._team.c.ready:
+                if self._broken or self._team.c.called or self._team.c.ready:
                     strand.kill()
                 elif not strand.ended:  # the strand is unused
                     strand.resume()
@@ -494,6 +497,96 @@ class PreparedUnions(Prepared):
         return self._of_kind[tasks.of_memory]
 
 
+# Checked launches: C begins each task and lets tasks meet, and writes down in which order, for the look at accesses in no order.  Where a
+# task calls for Python, be it that a checker may have something to report, the attempt ends, and the launch is made in the usual way.
+
+
+class ReadyScreen(Screen):
+    """The screen of cores that are made ready: it has the flags of their memories."""
+
+    knows_declarations = False
+
+    def __init__(self, looks: int, watch: Callable[[Screen, "NativeCore"], Any]) -> None:
+        super().__init__(looks & ~Screened.RACE, watch)  # without room for accesses
+        self.looks = looks
+
+
+class CheckedBlocks(Prepared):
+    """A checked launch of Block tasks that is prepared."""
+
+    @property
+    def _members(self) -> "list[NativeCore]":
+        return [self._core]
+
+    @property
+    def fit(self) -> bool:
+        """Return whether C can begin each task: none has arrays of functions, whose flags are new, or memory of the cluster."""
+        return self.chain is not None and not any(self._loaded.program.locals.values())
+
+    def check(self, screen: Screen, arguments: Sequence[Any]) -> Tally | None:
+        """Run the launch with *arguments*, all of one device, and let *screen* have what C notes; None where a task has called for Python, or the arguments do not fit."""
+        if not one_at_a_time.acquire(blocking=False):
+            return None
+        try:
+            for core in self._members:
+                core.screen = screen
+                screen.equip(core)
+            device = next((a.device for a in arguments if isinstance(a, DeviceTensor)), None)
+            allocations = self._take(device, arguments)
+            if allocations is None:
+                return None
+            for number, allocation in enumerate(allocations, self._first):
+                self._core.seat.look_at(number, *screen.tensor(allocation))
+            screen.c_begins_tasks()
+            counted = self._run(allocations, arguments)
+            return counted.tally() if isinstance(counted, Counted) and screen.takes_meetings() else None
+        except Suspicion:
+            return None
+        finally:
+            for core in self._members:
+                core.screen = self._session.screen
+            one_at_a_time.release()
+
+    def session_of(self, request: "Request") -> "Session":
+        """Return its session, which is that of *request* until this is called again."""
+        self._session.request = request
+        return self._session
+
+    def _carry(self) -> None:
+        left, seat = 0, self._core.seat
+        while not left:
+            left = self._loaded.run_again(seat.at, seat.given.at)
+            if not left:
+                self._pieces.append(self.chain.taken())  # type: ignore[union-attr]
+
+    def _break(self) -> None:
+        raise Suspicion
+
+
+class CheckedUnions(CheckedBlocks, PreparedUnions):
+    """A checked launch of unions that is prepared."""
+
+    @property
+    def _members(self) -> "list[NativeCore]":
+        return self._every
+
+    @property
+    def fit(self) -> bool:
+        """Return the same of unions, whose tasks have no memory of the cluster."""
+        return super().fit and not self._team.c.sram
+
+    def _carry_on(self, number: int) -> None:
+        del number
+        try:
+            left = self._loaded.run_team(self._team.at)
+        except BaseException:
+            self._team.c.called = 1
+            raise
+        if left:
+            self._team.c.called = 1
+            raise Suspicion
+
+
 PLAIN = (str, bool, str)  # usual types of effects, timing and engine
 MOST_PREPARED = 32  # prepared launches of a device, the last ones
 MOST_CORES = 256  # cores of these launches together
@@ -587,12 +680,47 @@ class Preparations:
         self._keep(request, prepared=prepared or False)
         return prepared
 
+    def checked(
+        self, request: "Request", looks: object, session_of: "Callable[[Screen], Session | None]"
+    ) -> ReadyLaunch | None:
+        """Return the prepared launch like *request* that is checked for *looks*, prepared with *session_of* if one was made once; None where there is none."""
+        key = *_key(request.kernel, request.dim, request.kind, request.options), looks
+        prepared = self.by_key.get(key)
+        if prepared is True:
+            screen = ReadyScreen(looks, lambda *_: None)  # type: ignore[arg-type]
+            session = session_of(screen)
+            prepared = self.by_key[key] = (session is not None and self._checked(session)) or False
+            self._bound()
+        if not isinstance(prepared, CheckedBlocks) or prepared.compiler != available():
+            return None
+        return ReadyLaunch(prepared.session_of, prepared.check, functools.partial(self.end, prepared))
+
+    def _checked(self, session: "Session") -> "CheckedBlocks | None":
+        prepares = CheckedUnions if session.kind.unions else CheckedBlocks
+        prepared = prepares(session, self._heap)
+        if prepared.fit:
+            return prepared
+        prepared.close()
+        return None
+
+    def note_checked(self, request: "Request", looks: object) -> None:
+        """Remember that a launch like *request*, checked for *looks*, has been made once and had nothing to report."""
+        if math.prod(request.dim) <= MOST_TASKS:
+            self.by_key.setdefault(
+                (*_key(request.kernel, request.dim, request.kind, request.options), looks), True
+            )
+            self._bound()
+
     def _keep(self, request: "Request", *, prepared: "Prepared | bool") -> None:
         self._last = None
         kernel, dim, kind = request.kernel, request.dim, request.kind
         self.by_key[_key(kernel, dim, kind, request.options)] = prepared
         if dim[1:] == (1, 1):
             self.by_key[_key(kernel, dim[0], kind, request.options)] = prepared
+        self._bound()
+
+    def _bound(self) -> None:
+        """Forget those that were made first where there are too many."""
         while len(self.by_key) > 2 * MOST_PREPARED or self._cores > MOST_CORES:
             self.forget(next(iter(self.by_key)))
 

@@ -6,12 +6,13 @@ events on a core are recorded for them (`Windows`) in a second run in C, and num
 first.
 """
 
+import itertools
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
-from attrs import define
+from attrs import define, frozen
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES
@@ -96,6 +97,9 @@ from mlusim.time.log import WAITS
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import NativeProgram
+    from mlusim.machine.options import Request
+    from mlusim.machine.session import Session
+    from mlusim.machine.tally import Tally
 
 
 COLUMNS = 5  # of a row of accesses:
@@ -103,6 +107,7 @@ LOW, HIGH, KIND, SEGMENT, KEY = range(COLUMNS)
 """The bytes [low, high), the kind of access, the segment, task or union, and the key of the memory."""
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 MOST_ACCESSES = 1 << 22  # rows; half of them may remain after joining
+MOST_MET = 1 << 16  # words on which tasks begin and meet, if C begins them
 MOST_SHARED = 1 << 21  # accesses that are recorded separately
 WORD = 8  # bytes of a small store
 MOST_NUMBER = (1 << 32) - 1
@@ -588,6 +593,19 @@ class Flags:
         return flags if flags.any() else None
 
 
+@frozen
+class ReadyLaunch:
+    """A checked launch that is prepared (`machine.native.prepared`).
+
+    ``session_of`` returns its session, which is that of a request from then on.  ``check`` runs it with arguments, lets a screen have what C notes,
+    and returns its sums, or None where a task has called for Python; it has to ``end`` then.
+    """
+
+    session_of: "Callable[[Request], Session]"
+    check: "Callable[[Screen, Sequence[Any]], Tally | None]"
+    end: Callable[[], None]
+
+
 class Screen(Observer):
     """The record of a launch that C runs for checkers; *looks* says for which problems it searches.
 
@@ -646,21 +664,25 @@ class Screen(Observer):
 
     # -- calls by cores ----------------------------------------------------------------------
 
-    def begin(self, core: "NativeCore") -> None:
-        """Begin a task on *core*."""
+    def equip(self, core: "NativeCore") -> None:
+        """Let the C of *core* write down here what it notes."""
         c = core.c
         c.screens = self.looks & ~int(self._doubted)
         c.hears = self.whole or bool(self.looks & Screened.PARTS)
         self._sites = core.session.native.program.sites
         self._stores["alone"] = core.union.block
-        if core.union.block and self._stores["lacking"]:
-            self._forget_lacking()
         c.screen = core.seat.spans(self._stores.ctypes.data, windows=self.whole)
         c.cell_flags = core.seat.cell_flags()
         c.records = self._accesses.ctypes.data
         c.context = 0
-        core.mlu.watch = self.watch(self, core)
         c.parts = 0
+
+    def begin(self, core: "NativeCore") -> None:
+        """Begin a task on *core*."""
+        self.equip(core)
+        if core.union.block and self._stores["lacking"]:
+            self._forget_lacking()
+        core.mlu.watch = self.watch(self, core)
         if self.looks & Screened.PARTS:
             self.part_record.begin(core)
         self._running[core] = None
@@ -670,6 +692,24 @@ class Screen(Observer):
         self._begun += 1
         self.met.append(())
         self._next(core)
+
+    def c_begins_tasks(self) -> None:
+        """Let C begin the tasks, and write down which meet."""
+        self._meetings = np.empty(MOST_MET, np.int64)
+        self._stores["met"], self._stores["most_met"] = self._meetings.ctypes.data, MOST_MET
+
+    def takes_meetings(self) -> bool:
+        """Take over which tasks have begun and met; return False where C had no room for all of it."""
+        many = int(self._stores["many_met"])
+        words = iter(self._meetings[:many].tolist())
+        if many <= MOST_MET:
+            self.met = [() if word < 0 else tuple(itertools.islice(words, word)) for word in words]
+        return many <= MOST_MET
+
+    def tensor(self, allocation: Allocation) -> tuple[int, int, bool, bool]:
+        """Return the same as `looked_at` of a tensor of which each byte has a value."""
+        key = self._keys.setdefault(allocation, len(self._keys))
+        return 0, key, allocation in self.read, allocation in self.only_written
 
     def _forget_lacking(self) -> None:
         """Forget the sources of uninitialized bytes in memory that ends, except where lanes were mixed."""
@@ -903,6 +943,12 @@ class Screen(Observer):
             doubted |= Screened.INIT
         unclear = bool(self._changes) and bool(doubted & Screened.INIT)
         return doubted | (Screened.VALUE if unclear else Screened(0))
+
+    @property
+    def quiet(self) -> bool:
+        """Return whether there is nothing to tell, and each byte of tensors had a value from the beginning."""
+        told = self._doubted or self._escapes or self._changes or self._vectors or self._left_out
+        return not (self.whole or self.refused or told or any(a.space is GDRAM for a in self.flags))
 
     def left(self) -> Sequence[LeftOut]:
         """Return the instructions without effect on memory cores, the misplaced scalar accesses, and the barriers of a cluster in Block tasks."""

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define
+from attrs import define, evolve
 
 from mlusim.arch.board import Arch, Pipe
 from mlusim.engine.contract import Mode
@@ -25,7 +25,7 @@ from mlusim.machine.hub import Observer, sorted_by_interest
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native import threads
 from mlusim.machine.native.build import BuildError, EngineWarning
-from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, apart, at_flags, note
+from mlusim.machine.native.screen import KEY, KIND, SEGMENT, ReadyLaunch, Rows, Screen, apart, at_flags, note
 from mlusim.machine.native.text.screen import (
     HOW_FLIES,
     HOW_PIPE,
@@ -62,7 +62,8 @@ _short: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
 """By kernel that was tried and is short, the bytes of its arguments: no launch with fewer is tried again."""
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures on which no screen can run it."""
-late_readers: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels that read what they have written off chip
+read_back: "weakref.WeakKeyDictionary[Any, set[int]]" = weakref.WeakKeyDictionary()
+"""By kernel, which of the memories that it is given its tasks read: what they held before is kept from the beginning."""
 _failing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures for which its code for checkers does not compile."""
 
@@ -88,12 +89,17 @@ class Screening:
     _ended: "tuple[NativeCore, Fault] | None" = None  # set by a fault that all checkers have heard
     _before: "_Before | None" = None  # the original memory, while it runs
 
-    def run(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
+    def run(
+        self,
+        session_of: "Callable[..., Session]",
+        meter: "Meter | None",
+        ready: ReadyLaunch | None = None,
+    ) -> "Session | None":
         """Run it in C; return the session if C knows all findings of the checkers, otherwise restore the memory and return None.
 
         If events on a core may be unordered, it runs twice, and the second run gives the checkers the details.
         *session_of* makes the session from its observers, the choices of a schedule, the engine, the meter and the
-        screen.
+        screen.  A launch that is *ready* runs first.
         """
         told, self.told = self.told, ()  # in Python all hear everything
         self._ended = self._before = None
@@ -104,9 +110,17 @@ class Screening:
         if loaded is None:
             return None
         self.told = told
+        again = None if ready is None else self._again(ready)
+        if again is not None:
+            return again
         session, self.cleared = self._screened(session_of, loaded, meter)
         if len(self.cleared) < len(self.checkers):
             return None
+        self._told_of(session)
+        return session
+
+    def _told_of(self, session: "Session") -> None:
+        """Tell those who hear of no more how the launch ended.  Raises the fault that has ended it."""
         for observer in self._counting:
             observer.counted(session.counts.covers, session.counts.counts)
         if self._ended is not None:
@@ -115,7 +129,33 @@ class Screening:
             raise self._ended[1]
         for observer in self.told:
             observer.launch_end(session)
-        return session
+
+    @property
+    def may_be_ready(self) -> bool:
+        """Return whether C may begin the tasks of a launch like this."""
+        variables = self.request.variables or self.request.kernel.on_stack
+        return not (self.beside or self.told or variables or self.looks & Screened.PARTS)
+
+    def _again(self, ready: ReadyLaunch) -> "Session | None":
+        """Make the launch by one that is *ready*; None where that has not succeeded: memory is as before then."""
+        screen, session = Screen(self.looks, RowWatch), ready.session_of(self.request)
+        begins = [checker.screen_begin(session, screen) for checker in self.checkers]
+        if not all(begins) or screen.flags:
+            return None
+        before = self._kept_before(screen)
+        tally = ready.check(screen, self.request.arguments)
+        if tally is None:
+            ready.end()
+        if tally is None or not all(checker.screen_end(screen) for checker in self.checkers):
+            before.restore()
+            return None
+        before.end()
+        session.tally, self.cleared = tally, self.checkers
+        for checker in self.checkers:
+            checker.hears_again(screen)
+            checker.launch_begin(session)
+            checker.screened(screen)
+        return ready.session_of(evolve(self.request, arguments=()))  # it keeps no tensors
 
     @property
     def _counting(self) -> list[Observer]:
@@ -142,7 +182,7 @@ class Screening:
             observer.launch_begin(session)
         cleared = self._cleared(session_of, session, screen)
         if screen.read_late and self._before is not None:
-            late_readers.add(self.request.kernel.native)
+            read_back[self.request.kernel.native] = set(range(len(self.request.allocations)))
             self._before.end()
             self._before = None
             session, screen = screened(loaded.again(), whole=False)
@@ -202,10 +242,20 @@ class Screening:
         # A screen detects stores to such memory if it looks for races.
         left_out = self.looks & Screened.RACE and not any(checker.every_read for checker in self.checkers)
         screen.read = threads.only_read(self.request) if left_out else ()
+        request = self.request
+        native = request.kernel.native
         if self._before is None:
-            later = bool(left_out) and self.beside is None and self.request.kernel.native not in late_readers
-            self._before = _Before(self.request, screen.read, later=later)
-        screen.only_written, screen.keep = self._before.only_written, self._before.keep
+            waits = left_out and self.beside is None
+            read = read_back.get(native, ())
+            later = [a for n, a in enumerate(request.allocations) if n not in read] if waits else ()
+            self._before = _Before(request, screen.read, later)
+        before = self._before
+
+        def keep(allocation: Allocation) -> None:
+            read_back.setdefault(native, set()).add(request.allocations.index(allocation))
+            before.keep(allocation)
+
+        screen.only_written, screen.keep = before.only_written, keep
         return self._before
 
     def _told(
@@ -278,11 +328,13 @@ def _hears(
 class _Before:
     """A copy of the memory that *request* may change, without memory that is only *read*; fresh poison of the device is not copied.
 
-    With *later*, large memory in ``only_written`` is not copied either, until a task reads it: if the launch is
+    Large memory that is copied *later*, in ``only_written``, is not copied either, until a task reads it: if the launch is
     repeated, the same bytes are written again, and the old ones are not read.
     """
 
-    def __init__(self, request: "Request", read: Collection[Allocation] = (), *, later: bool = False) -> None:
+    def __init__(
+        self, request: "Request", read: Collection[Allocation] = (), later: Collection[Allocation] = ()
+    ) -> None:
         self._kept: dict[Allocation, Bytes | None] = {}
         self.only_written: set[Allocation] = set()
         for allocation in request.allocations:
@@ -290,7 +342,7 @@ class _Before:
                 continue
             if threads.is_fresh(allocation):
                 self._kept[allocation] = None
-            elif later and allocation.nbytes >= WORTH_WAITING:
+            elif allocation in later and allocation.nbytes >= WORTH_WAITING:
                 self.only_written.add(allocation)
             else:
                 self.keep(allocation)

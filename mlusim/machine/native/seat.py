@@ -15,6 +15,8 @@ from mlusim.isa.table import ISA
 from mlusim.machine.native.text import layout
 from mlusim.machine.native.text.loops import table
 from mlusim.machine.native.text.screen import (
+    FLAG_LINE,
+    HEAD,
     HEAD_WORDS,
     KNOWN,
     LISTS,
@@ -214,6 +216,12 @@ class Seat:
         at = WORDS * number
         self.words[at + FLAGS], self.words[at + KEY] = flags, key
         self.words[at + LAST] = NO_STORE * only_read | NO_READ * only_written
+
+    def lines_of(self, number: int) -> tuple[int, int]:
+        """Return the address of what a screen says of the lines of allocation *number*, and for how many it does."""
+        at = WORDS * number
+        flags, lines = self.words[at + FLAGS], -(-self.words[at + 1] // FLAG_LINE)
+        return (flags - HEAD - lines, lines) if flags else (0, 0)
 
     def describes_nothing(self, number: int) -> None:
         """Remove the bytes of allocation *number*; the rest of its description stays."""

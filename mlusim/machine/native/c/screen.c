@@ -134,7 +134,7 @@ static inline void say_nothing_(uint8_t *f, int64_t n) {
 }
 int any_lacks_(const uint8_t *flags, int64_t low, int64_t n) {
   if (n <= 0) return 0;
-  const int64_t first = low / FLAG_LINE, last = (low + n - 1) / FLAG_LINE;
+  const int64_t first = LINE_OF_(low), last = LINE_OF_(low + n - 1);
   if (LIKELY(!said_(&LINE_(flags, last), last - first + 1))) return 0;
   for (int64_t k = first; k <= last; k++) {
     if (LINE_(flags, k) == NONE_HAS) return 1;
@@ -145,7 +145,7 @@ int any_lacks_(const uint8_t *flags, int64_t low, int64_t n) {
 }
 /* Make the flags of a piece valid, whatever the summaries of its lines; if the flags are about to change, the summaries refer to them from now on. */
 static uint8_t *flags_at_(uint8_t *flags, int64_t low, int64_t n, int change) {
-  for (int64_t k = low / FLAG_LINE; n > 0 && k <= (low + n - 1) / FLAG_LINE; k++) {
+  for (int64_t k = LINE_OF_(low); n > 0 && k <= (low + n - 1) / FLAG_LINE; k++) {
     if (LINE_(flags, k) != FLAGS_SAY) memset(flags + k * FLAG_LINE, LINE_(flags, k), FLAG_LINE);
     if (change) LINE_(flags, k) = FLAGS_SAY;
   }
@@ -154,14 +154,14 @@ static uint8_t *flags_at_(uint8_t *flags, int64_t low, int64_t n, int change) {
 static uint8_t *flags_say_(At p, int64_t n, int change) { return flags_at_((uint8_t *)p.a->flags, p.o, n, change); }
 /* Mark a part of one line as initialized. */
 static void part_has_(uint8_t *flags, int64_t low, int64_t high) {
-  const int64_t k = low / FLAG_LINE;
+  const int64_t k = LINE_OF_(low);
   if (LINE_(flags, k) == ALL_HAVE) return;
   if (LINE_(flags, k) == NONE_HAS) { memset(flags + k * FLAG_LINE, 1, FLAG_LINE); LINE_(flags, k) = FLAGS_SAY; }
   memset(flags + low, 0, (size_t)(high - low));
   if (!any_(flags + k * FLAG_LINE, FLAG_LINE)) LINE_(flags, k) = ALL_HAVE;
 }
 void all_have_(uint8_t *flags, int64_t low, int64_t n) {
-  const int64_t high = low + n, first = (low + FLAG_LINE - 1) / FLAG_LINE, end = high / FLAG_LINE;
+  const int64_t high = low + n, first = LINE_OF_(low + FLAG_LINE - 1), end = LINE_OF_(high);
   if (n <= 0) return;
   if (first > end) { part_has_(flags, low, high); return; }
   if (low < first * FLAG_LINE) part_has_(flags, low, first * FLAG_LINE);
@@ -413,6 +413,29 @@ void noted_(Core *m, int row, int how, At p, int64_t n, int site) {
   Noted_ *r = happens_(m, 1);
   if (r) *r = (Noted_){SCREEN_(m)->window->events, site, row, how, how & HOW_WAITS ? 0 : PLACE_(m, p), p.o, n, -1, 0};
 }
+/* C itself begins a task, or lets tasks meet: that is written down, as -1, or as how many and which, by the order in which they have begun. */
+static void put_(Stores_ *t, int64_t word) {
+  if (t->many_met < t->most_met) ((int64_t *)t->met)[t->many_met] = word;
+  t->many_met++;
+}
+void task_begins_(Core *m) {
+  Stores_ *t = SCREEN_(m)->stores;
+  over_(m, EVERY_LIST);
+  if (VECTORS(m)) memset(SCREEN_(m)->typed, 0, sizeof SCREEN_(m)->typed);
+  SCREEN_(m)->begun = t->begun++;
+  m->segment = (int32_t)t->segments++;
+  put_(t, -1);
+}
+void tasks_meet_(Core *m, int64_t many, Core *const *all, const int64_t *who) {
+  Stores_ *t = SCREEN_(m)->stores;
+  if (many < 2) return;
+  put_(t, many);
+  for (int64_t k = 0; k < many; k++) {
+    Core *other = all[who[k]];
+    put_(t, SCREEN_(other)->begun);
+    other->segment = (int32_t)t->segments++;
+  }
+}
 void stored_(Core *m, int64_t key, int64_t end, int site) {
   Stores_ *t = SCREEN_(m)->stores;
   int is_new;
@@ -447,7 +470,7 @@ void orders_(Core *m, int space, int word) {
       if (SHARED(((Alloc *)m->allocs)[s->span[list][k].alloc].space)) how |= list == IN_IO ? HOW_PENDING : HOW_UNCLEAR;
   ((Shared_ *)s->stores->shared)[s->stores->many - 1].how = how;
 }
-void share_(Core *m, At p, int64_t n, int kind, int site) {
+void shares_more_(Core *m, At p, int64_t n, int kind, int site) {
   const int only_read = p.a->last_write < 0; /* by the type of the kernel's parameter */
   if (kind == READS_ && ((only_read && !SCREEN_(m)->stores->shared) || !p.a->writable)) return;
   if (kind != WRITES_ && UNLIKELY(p.a->last_read < 0)) { /* it was only written so far */
@@ -460,7 +483,7 @@ void share_(Core *m, At p, int64_t n, int kind, int site) {
   int64_t *table = (int64_t *)m->records;
   int32_t *last = kind == WRITES_ ? &p.a->last_write : &p.a->last_read;
   const int64_t low = p.o, high = p.o + n;
-  Recent_ *recent = &SCREEN_(m)->recent[(uint32_t)(low >> 6 ^ low >> 15 ^ p.a->key << 4 ^ kind) & (MOST_RECENT - 1)];
+  Recent_ *recent = RECENT_(m, p, kind);
   if (recent->low <= low && high <= recent->high && recent->key == p.a->key && recent->kind == kind && recent->segment == m->segment) return;
   *recent = (Recent_){low, high, (int32_t)p.a->key, kind, (int32_t)m->segment, 0};
   if (*last && *last <= table[0]) { /* after Python has made space it may be another row, or none */
@@ -569,8 +592,7 @@ uint8_t *flagged_(Core *m, Ptr p, int64_t size) {
   return (uint8_t *)q.a->flags;
 }
 /* Record accesses to rows of shared bytes, each row separately. */
-void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site) {
-  if (!SHARED(p.a->space) || !(m->screens & SCREEN_RACE)) return;
+void shares_each_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site) {
   for (int64_t k = 0; k < rows; k++) share_(m, (At){p.a, p.o + (step < 0 ? rows - 1 - k : k) * step}, n, kind, site); /* beginning with the first byte */
 }
 /* Record an operand of an asynchronous copy on *pipe*. */

@@ -4,6 +4,8 @@
 #define SCREENED_(...) __VA_ARGS__
 #define IDLE_(test, result)
 COLD void suspect_(Core *m, int why, int site);
+void task_begins_(Core *m);
+void tasks_meet_(Core *m, int64_t many, Core *const *all, const int64_t *who);
 
 /* ---- uninitialized bytes: a flag for each byte, 1 if it is uninitialized; without flags all are initialized ---- */
 #define FLAGS_(p) ((uint8_t *)(p).a->flags + (p).o)
@@ -18,6 +20,7 @@ ALWAYS int any_(const uint8_t *f, int64_t n) {
 }
 /* Memory, other than variables, has a summary for each line, a byte stored before the flags in reverse order; if all bytes are initialized, or
    none, the flags of the line have no meaning. Most pieces consist of whole lines, so most queries read a 64th of the bytes. */
+#define LINE_OF_(offset) ((int64_t)((uint64_t)(offset) / FLAG_LINE))
 #define LINE_(f, k) ((f)[-HEAD_ - 1 - (k)])
 int any_lacks_(const uint8_t *flags, int64_t low, int64_t n);
 void all_have_(uint8_t *flags, int64_t low, int64_t n);
@@ -54,7 +57,7 @@ typedef struct Shared_ { int64_t low, high, time, value; int32_t key, segment, s
    it is known; *mixes*: its statement mixed lanes; *itself*: it read the bytes that it wrote, all of them uninitialized. */
 typedef struct Source_ { uint8_t *flags; int64_t low, bytes; } Source_;
 typedef struct Lacking_ { const uint8_t *low, *high; int64_t number; int32_t site, mixes, clear, itself, many, spare; Source_ source[MOST_SOURCES]; } Lacking_;
-typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, shared, most, many, guessed, far, mixes, lacking, writes, odd, turned, decided;
+typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, shared, most, many, guessed, far, mixes, lacking, writes, odd, turned, decided, begun, segments, met, most_met, many_met;
   Lacking_ lack[MOST_LACKING]; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
 /* A core's events since it waited for all pipes, with an operand of an event in each row. *met*: two of the events may be unordered; *shared*: on
    bytes of GDRAM; *unclear*: some are missing here. */
@@ -63,7 +66,7 @@ typedef struct Window_ { int64_t many, events, met, shared, unclear, kept, again
 typedef struct Again_ { int64_t change, site, times; } Again_; /* a failed test of values, and its number of repetitions */
 typedef struct Typed_ { uint64_t address; int32_t dtype, site; uint8_t sample[SAMPLE]; } Typed_; /* the type that vectors wrote last (`engine.values.Types`) */
 typedef struct Recent_ { int64_t low, high; int32_t key, kind, segment, spare; } Recent_; /* a recorded access to shared memory */
-typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; Typed_ typed[MOST_TYPED]; Recent_ recent[MOST_RECENT]; } Screen_; /* *row* is being executed */
+typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; Typed_ typed[MOST_TYPED]; Recent_ recent[MOST_RECENT]; int64_t begun; } Screen_; /* *row* is being executed */
 #define SCREEN_(m) ((Screen_ *)(m)->screen)
 #define WINDOW(m) UNLIKELY(SCREEN_(m)->window != 0)
 #define PLACE_(m, p) ((int64_t)((p).a - (Alloc *)(m)->allocs))
@@ -108,7 +111,14 @@ ALWAYS void begins_(Core *m, int row, int pipe) { Stores_ *t = SCREEN_(m)->store
 COLD void keeps_shared_(Core *m, At p, int64_t n, int kind, int site);
 COLD void valued_(Core *m, int space, int type, const void *value, int64_t n);
 COLD void orders_(Core *m, int space, int word);
-void share_(Core *m, At p, int64_t n, int kind, int site);
+#define RECENT_(m, p, kind) (&SCREEN_(m)->recent[(uint32_t)((p).o >> 6 ^ (p).o >> 15 ^ (p).a->key << 4 ^ (kind)) & (MOST_RECENT - 1)])
+void shares_more_(Core *m, At p, int64_t n, int kind, int site);
+/* An access to what is shared; one that has been noted, to memory of which no flags are kept, says nothing new. */
+ALWAYS void share_(Core *m, At p, int64_t n, int kind, int site) {
+  const Recent_ *r = RECENT_(m, p, kind);
+  if (r->low <= p.o && p.o + n <= r->high && r->key == p.a->key && r->kind == kind && r->segment == m->segment && !p.a->flags && !SCREEN_(m)->stores->shared) return;
+  shares_more_(m, p, n, kind, site);
+}
 
 /* ---- the part of an on-chip array in each pointer variable (`programs.native_parts`) ---- */
 typedef struct Context_ { int32_t outer, site, function, spare; } Context_; /* a call of a function, within another */
@@ -184,7 +194,12 @@ ALWAYS void looks_(Core *m, At p, int64_t n, int kind, int dtype, int site) {
   }
 }
 uint8_t *flagged_(Core *m, Ptr p, int64_t size);
-void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site);
+void shares_each_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site);
+ALWAYS void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site) {
+  if (!SHARED(p.a->space) || !(m->screens & SCREEN_RACE)) return;
+  if (rows == 1) share_(m, p, n, kind, site);
+  else shares_each_(m, p, n, rows, step, kind, site);
+}
 /* Record an operand of a copy, a fill or an atomic on *pipe* that waits for its end, *more* rows beyond the first; `blocked_` follows its last
    operand. */
 ALWAYS void blocks_(Core *m, At p, int64_t n, int64_t more, int64_t step, int kind, int pipe, int site) {

@@ -67,6 +67,7 @@ int team_meets_(Core *m, int row) {
   }
   meeting[0] = 0;
   const int64_t number = ++((int64_t *)t->met)[set];
+  SCREENED_(tasks_meet_(m, many, (Core **)t->cores + first, expected + 1);)
   for (int64_t k = 1; k <= many; k++) {
     Core *other = ((Core **)t->cores)[first + expected[k]];
     other->met = number; other->many = many;
@@ -134,6 +135,7 @@ PART void chain_begins_(Core *m, Chain *c, int64_t number) {
   m->taskId = (int)task[T_TASKID]; m->taskIdX = (int)task[T_TASKIDX]; m->taskIdY = (int)task[T_TASKIDY]; m->taskIdZ = (int)task[T_TASKIDZ];
   m->coreId = (int)task[T_COREID]; m->segment = (int)task[T_SEGMENT];
   c->met = 0;
+  SCREENED_(task_begins_(m);)
 }
 /* Run the tasks of a chain up to the first that Python has to end. */
 VISIBLE void mlusim_chain(Core *m, const uint64_t *words, void (*entry)(Core *, const uint64_t *), int64_t beside) {

@@ -46,10 +46,10 @@ SPAN_HEAD = SPAN_WORDS + 3
 SPAN_TYPES = SPAN_HEAD + 3 * MOST_AGAIN
 SPAN_RECENT = SPAN_TYPES + 4 * values.MOST_TYPED
 MOST_RECENT = 512  # a power of two
-SPAN_BYTES = 8 * SPAN_RECENT + 32 * MOST_RECENT
+SPAN_BYTES = 8 * SPAN_RECENT + 32 * MOST_RECENT + 8
 """The space for pending accesses of a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, two addresses; then
 tests of values that have failed, with the place and the number of repetitions; the types that vectors wrote; and
-recorded accesses to shared memory."""
+recorded accesses to shared memory; and the place of the task among those that have begun, if C begins them."""
 
 MOST_NOTED = 2048  # operands of a core's events between two waits for all pipes
 NOTED = np.dtype(
@@ -105,6 +105,7 @@ STORES = np.dtype(
         *((name, "i8") for name in ("stored", "number", "unclear", "alone")),
         *((name, "i8") for name in ("time", "pipe", "shared", "most", "many", "guessed", "far")),
         *((name, "i8") for name in ("mixes", "lacking", "writes", "odd", "turned", "decided")),
+        *((name, "i8") for name in ("begun", "segments", "met", "most_met", "many_met")),
         ("lack", LACKING, MOST_LACKING),
         ("store", STORED, MOST_STORED),
         ("store_at", "i2", 2 * MOST_STORED),
@@ -116,7 +117,8 @@ shared memory, the pipe of the last, and the record of their accesses: the addre
 number of rows.  Then whether some byte with an uninitialized flag may be initialized, and whether uninitialized bytes
 of a tensor were read; whether lanes were mixed with such bytes, the number of `LACKING` rows, the number of such
 writes, whether some are unknown, whether an instruction that mixes lanes has not done so, and whether the number that is
-being loaded is uninitialized and counted."""
+being loaded is uninitialized and counted.  If C begins the tasks: the number that have begun, the number of segments, and the record of
+tasks that begin and meet: its address, its capacity, the number of words."""
 
 KEPT_PAGE = 1 << 12  # bytes of GDRAM copied together before a change, when tasks run at once
 MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 8192, 8192, 8  # the first three are powers of two
