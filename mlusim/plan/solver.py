@@ -242,7 +242,6 @@ class Frontier:
     binding: Ints = field(repr=False)
     constraints: tuple[str, ...]
     fixed: Mapping[str, int]
-    y_step: int = 1
 
     def __len__(self) -> int:
         return len(self.xs)
@@ -385,7 +384,7 @@ def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontie
     else:
         ys = np.array(_one_by_one(problem, xs, x, y, fixed), dtype=np.int64)
     names = tuple(c.name or str(c) for c in problem.constraints)
-    return Frontier(x, y, xs, ys, _binding(grid, ys), names, dict(fixed), ask.step)
+    return Frontier(x, y, xs, ys, _binding(grid, ys), names, dict(fixed))
 
 
 def _binding(grid: _Grid, ys: Ints) -> Ints:

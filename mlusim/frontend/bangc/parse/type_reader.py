@@ -97,7 +97,9 @@ class TypeReader:
             return t.FunctionType(self.of(kind.get_result()), parameters)
         if number == MEMBER:
             return self._member_pointer(kind)
-        return self._named(kind.spelling)
+        # The library has no number for the rest; libclang 18 and before have none for bfloat16.
+        bfloat16 = kind.spelling.split()[-1:] == ["__bf16"]
+        return t.BFLOAT16 if bfloat16 else t.ClassType(kind.spelling or "?")
 
     def _member_pointer(self, kind: ClangType) -> t.Type:
         """Return the type of a pointer to member: of a method, a function with its object; of a field, an integer (offset plus one)."""
@@ -106,12 +108,6 @@ class TypeReader:
             return t.INT64
         this = t.Pointer(self.of(kind.get_class_type()))
         return t.Pointer(t.FunctionType(pointee.result, (this, *pointee.parameters)))
-
-    def _named(self, spelling: str) -> t.Type:
-        """Return a type that the library identifies only by name."""
-        if spelling.split()[-1:] == ["__bf16"]:  # in libclang 18 and before
-            return t.BFLOAT16
-        return t.ClassType(spelling or "?")
 
     def _enumeration(self, declaration: Cursor) -> t.Type:
         carrier = self.of(declaration.enum_type)
