@@ -95,7 +95,7 @@ class Run:
 
     ``inputs`` describes the input arrays, ``params`` holds every parameter, defaults
     included.  ``accuracy`` is empty until the run is judged; ``efficiency`` is None if nothing was
-    launched.  ``workspace`` is in bytes; ``layouts`` are the NRAM plans in use.  ``policy`` is the
+    launched, and otherwise computed by ``rate`` from the launches' predicted time at its first use.  ``workspace`` is in bytes; ``layouts`` are the NRAM plans in use.  ``policy`` is the
     requested one; None: the operator's usual one.
     """
 
@@ -104,7 +104,7 @@ class Run:
     status: Status
     outputs: Mapping[str, np.ndarray[Any, Any]]
     launches: tuple[Launch, ...]
-    efficiency: Efficiency | None
+    rate: Callable[[float], Efficiency] | None = field(repr=False)
     case: str | None = None
     message: str = ""
     accuracy: Mapping[str, Accuracy] = field(factory=dict)
@@ -116,6 +116,11 @@ class Run:
     policy: str | None = None
     group: str | None = None
     rule: Rule = STANDARD
+
+    @cached_property
+    def efficiency(self) -> Efficiency | None:
+        """The efficiency of the call; None if nothing was launched."""
+        return None if self.rate is None else self.rate(sum(launch.time_us for launch in self.launches))
 
     @property
     def passed(self) -> bool:
@@ -302,7 +307,7 @@ def attempt(
         status=status,
         outputs={name: handle.device.take(tensors[name]) for name in returned},
         launches=tuple(handle.launches),
-        efficiency=_efficiency(spec, handle, arrays, complete),
+        rate=_rate(spec, handle, arrays, complete),
         message=handle.last_error,
         inputs={name: desc for name in arrays if (desc := descriptors[name]) is not None},
         params=complete,
@@ -497,15 +502,14 @@ def _output(handle: Handle, t: Tensor, shape: tuple[int, ...], dtype: str) -> tu
     return handle.device.empty(shape, descriptor.dtype if of_board else "uint8"), descriptor
 
 
-def _efficiency(
+def _rate(
     spec: Operator, handle: Handle, arrays: Mapping[str, np.ndarray[Any, Any]], params: Mapping[str, Any]
-) -> Efficiency | None:
+) -> Callable[[float], Efficiency] | None:
     if not handle.launches:
         return None
     theory = spec.theory(arrays, params)
-    time_us = sum(launch.time_us for launch in handle.launches)
     dtype = str(TensorDescriptor((), arrays[spec.primary].dtype).dtype)
-    return efficiency(handle.board, dtype, theory.ops, theory.ios, time_us)
+    return functools.partial(efficiency, handle.board, dtype, theory.ops, theory.ios)
 
 
 # -- kernels in BANG C in place of those in Python, for the native engine

@@ -1,5 +1,6 @@
 """An operator on other boards: timed again if its work would be the same there, otherwise run again."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -215,13 +216,12 @@ def _shown(shapes: list[tuple[tuple[int, ...], str]]) -> str:
 def _on(spec: Operator, run: Run, board: Board) -> Run:
     """Return *run* with its launches timed for *board*."""
     launches = tuple(launch.on(board) for launch in run.launches)
-    judged = None
-    if run.efficiency is not None:
+    rate, reached = None, run.efficiency
+    if reached is not None:
         dtype = str(run.inputs[spec.primary].dtype)
-        time_us = sum(launch.time_us for launch in launches)
-        judged = efficiency(board, dtype, run.efficiency.theory_ops, run.efficiency.theory_ios, time_us)
+        rate = functools.partial(efficiency, board, dtype, reached.theory_ops, reached.theory_ios)
     layouts = tuple(evolve(layout, board=board.name) for layout in run.layouts)
-    return evolve(run, board=board.name, launches=launches, efficiency=judged, layouts=layouts)
+    return evolve(run, board=board.name, launches=launches, rate=rate, layouts=layouts)
 
 
 def study_of(
