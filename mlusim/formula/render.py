@@ -1,4 +1,7 @@
-"""Formulas as source: as Python with few parentheses, as C over 64-bit integers, and as one straight-line function for many formulas that computes every common subexpression once."""
+"""Formulas as source: as Python with few parentheses, and as C over 64-bit integers.
+
+Many formulas can also be rendered as one straight-line function, which computes every common subexpression once.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,8 @@
-"""Arithmetic of the vendor's kernels: of C integers, with the padding macros; of single numbers; division, remainder, exponential, logarithm and sigmoid of vectors; sequences."""
+"""Arithmetic of the vendor's kernels: on C integers, single numbers and vectors, and sequences.
+
+The integer functions include the padding macros; the vector functions are division, remainder, exponential,
+logarithm and sigmoid.
+"""
 
 import operator
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""The table of stand-ins by their names in programs; and network layers: batch normalisation over several devices (channels last), and the gated recurrent unit."""
+"""The table of all stand-ins by name, and the stand-ins for network layers.
+
+The layers are batch normalisation over several devices (channels last) and the gated recurrent unit.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

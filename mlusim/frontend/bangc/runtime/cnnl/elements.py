@@ -1,4 +1,8 @@
-"""The arguments of the stand-ins: tensors on the device, numbers behind pointers, descriptors; calls on the elements of whole tensors: arithmetic, as products of matrices and sums; moves, as transposition, gathering and sorting."""
+"""The arguments of the stand-ins, and the stand-ins for calls on the elements of whole tensors.
+
+Arguments are tensors on the device, numbers behind pointers, and descriptors. The calls are arithmetic, such as
+sums and products of matrices, and moves of elements, such as transposition, gathering and sorting.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
