@@ -27,7 +27,7 @@ from mlusim.operators.runner import SourceHandle
 from ops.three_interpolate_backward.host import tile_layout
 
 BOARD = "MLU370-X4"
-OF_TENSORS = 2.2  # times plain loops, by ops.run, which makes a device and an output for each call
+OF_TENSORS = 2.0  # times plain loops, by ops.run, which makes a device and an output for each call
 ONE, MORE, UNION = (
     30.0,
     1.0,
