@@ -267,7 +267,7 @@ def _diagnose(mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any]) -
 def check_operands(
     mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any], numbers: Collection[str] = ()
 ) -> Fault | None:
-    """Return the fault of an operand that is no pointer of this core or has the wrong kind; those in *numbers* may be scalars."""
+    """Return the fault of an operand that is not a pointer of this core or has the wrong kind; those in *numbers* may be scalars."""
     first: View | None = None
     for operand in row.operands.values():
         pointer = arguments[operand.name]

@@ -395,7 +395,7 @@ def _filled(ys: Ints, points: int, none: int) -> Ints:
 
 def _spans(rows: Sequence[Mapping[str, int]], low: Ints, high: Ints, step: int) -> tuple[ShapeRange, ...]:
     """Return the ranges above *low* up to *high*, row by row."""
-    # a stated value that is no legal step still counts, because a kernel would use it
+    # a stated value that is not a legal step still counts, because a kernel would use it
     return tuple(
         ShapeRange(rows[i], rows[i], 1, min(int(low[i]) + step, int(high[i])), int(high[i]), step)
         for i in np.flatnonzero(high > low).tolist()

@@ -177,9 +177,9 @@ def _added(values: Any, ends: Sequence[int]) -> Any:
 
 @define
 class CoreReplay:
-    """Cores that do the same during a replay: their time, when their streams are free, and when what they do is done.
+    """Cores with the same replay: their time, and when their streams and outstanding operations end.
 
-    ``cores`` is how many they are: what one of them does, all do at the same moment.
+    ``cores`` is their number; all of them do the same at the same time.
     """
 
     rows: Iterator[tuple[float, ...]]

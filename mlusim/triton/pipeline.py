@@ -125,7 +125,7 @@ class _Early:
 
 
 def _early(operands: Iterable[str], op: TtirOperation) -> _Early | None:
-    """Return the operations that compute *operands* for the next iteration from this one's values; None if they read memory or are no formulas."""
+    """Return the operations that compute *operands* for the next iteration from this one's values; None if they read memory or are not formulas."""
     body, ends = _parts(op)
     makers = {name: operation for operation in body for name in operation.results}
     nexts = dict(zip(op.arguments[0][1:], ends, strict=True))

@@ -135,7 +135,7 @@ _TOKEN = re.compile(
     # Longer operators first: a regular expression takes the first alternative that matches.
     r"|(?P<op>->|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^<>=!~?:.,()\[\]]))"
 )
-# From lowest to highest precedence, all left-associative. The comma is no operator here: it only separates
+# From lowest to highest precedence, all left-associative. The comma is not an operator here: it only separates
 # arguments.
 _LEVELS = (
     ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"),

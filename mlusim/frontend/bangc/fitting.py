@@ -191,7 +191,7 @@ CONSTANT_BYTES = 64  # constants are padded with zeros to a multiple of this siz
 
 
 def device_variable(variable: ir.Global, home: object) -> DeviceVariable:
-    """Return the device memory of *variable* in the file *home*, as numbers, or as bytes if its elements are no numbers."""
+    """Return the device memory of *variable* in the file *home*, as numbers, or as bytes if its elements are not numbers."""
     kind, leaf, span = variable.type, t.element_of(variable.type), variable.span
     dtype = t.memory_dtype(leaf) if isinstance(leaf, t.Arithmetic) else uint8
     declared = MemoryDeclaration(

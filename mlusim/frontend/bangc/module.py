@@ -258,7 +258,7 @@ def _argument(task: Task, argument: object, parameter: ir.Local) -> Any:
 
 # A set of files that were loaded together.
 
-_HOST = "mlusim.toolkit.host_functions"  # by name: kernels need no compiler
+_HOST = "mlusim.toolkit.host_functions"  # imported on use: kernels need no compiler
 MOST_WARNINGS = 3  # of functions that do not compile
 
 
