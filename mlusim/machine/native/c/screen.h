@@ -24,11 +24,31 @@ ALWAYS int any_(const uint8_t *f, int64_t n) {
 #define LINE_(f, k) ((f)[-HEAD_ - 1 - (k)])
 int any_lacks_(const uint8_t *flags, int64_t low, int64_t n);
 void all_have_(uint8_t *flags, int64_t low, int64_t n);
-ALWAYS int lacks_(At p, int64_t n) { return p.a->flags && any_lacks_((const uint8_t *)p.a->flags, p.o, n); }
+/* For 9 to 16 lines these are two words. */
+ALWAYS int lacks_(At p, int64_t n) {
+  const uint8_t *f = (const uint8_t *)p.a->flags;
+  if (!f) return 0;
+  const int64_t last = LINE_OF_(p.o + n - 1), many = last - LINE_OF_(p.o) + 1;
+  uint64_t a, b;
+  if (many > 8 && many <= 16) {
+    memcpy(&a, &LINE_(f, last), 8); memcpy(&b, &LINE_(f, last) + many - 8, 8);
+    if (LIKELY(!(a | b))) return 0;
+  }
+  return any_lacks_(f, p.o, n);
+}
 int lacks_rows_(At p, int64_t n, int64_t more, int64_t step);
 /* Before the flags of tensors is a byte that says whether anything was stored. */
 #define STORED_(p) (((uint8_t *)(p).a->flags)[-1] = 1)
-ALWAYS void given_(At p, int64_t n) { if (p.a->flags) { STORED_(p); all_have_((uint8_t *)p.a->flags, p.o, n); } }
+ALWAYS void given_(At p, int64_t n) {
+  uint8_t *f = (uint8_t *)p.a->flags;
+  if (!f) return;
+  const int64_t many = n / FLAG_LINE;
+  STORED_(p);
+  if ((p.o | n) % FLAG_LINE == 0 && many > 8 && many <= 16) {
+    uint8_t *lines = &LINE_(f, LINE_OF_(p.o) + many - 1);
+    memset(lines, ALL_HAVE, 8); memset(lines + many - 8, ALL_HAVE, 8);
+  } else all_have_(f, p.o, n);
+}
 void given_rows_(Core *m, At p, int64_t n, int64_t more, int64_t step);
 /* A destination of which the data decide how much is written: uninitialized bytes stay uninitialized. */
 COLD void partly_given_(Core *m, At p, int site);
