@@ -62,8 +62,8 @@ COLD void call_(Core *m, void *object);
 typedef uint64_t __attribute__((may_alias)) Word_;
 COLD uint64_t mixed_(const Word_ *from, const Word_ *to);
 COLD void state_now_(Core *m);
-/* Calls that may poll memory store the state; inside of Python's own calls it is that of C's call. */
-#define MAY_LOOK(why) ((why) == UP_SPIN || (why) == UP_ATOMIC || (why) == UP_ROW || (why) == UP_ACCESS || (why) == UP_LIBRARY)
+/* Calls that may poll memory store the state, but for atomics, which have done so before they are charged; inside of Python's own calls it is that of C's call. */
+#define MAY_LOOK(why) ((why) == UP_SPIN || (why) == UP_ROW || (why) == UP_ACCESS || (why) == UP_LIBRARY)
 COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b);
 /* Large memories become poison as far as a task accesses them; for C they end there, so that the check of an access detects the need. After a
    failed check more of the memory becomes poison and the check is repeated: returns 0 if there is no more. Python sees the whole memory. */

@@ -244,6 +244,8 @@ class _Door:
         if self.mode is Mode.SCREENED:
             yield from behind(row, spans, settles)
             yield from numbers_behind(row, self.number, spans, returns=self._returns_float)
+        if spins:  # before registers hold counts, which differ each time
+            yield "  if (!changed_ && !m->inside) state_now_(m);"
         yield from self._accounts() if row.form == "strided" else charges(self.steps, self)
         if spins:
             yield "  m->site = site; atomic_step_(m, !changed_);"
