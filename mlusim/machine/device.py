@@ -440,7 +440,6 @@ class Device(Presented):
 
     def _result(self, session: Session, watching: tuple[Any, ...]) -> Launch:
         request = session.request
-        facts = LaunchFacts.of(session.tally, timed=request.options.timing)
         return Launch(
             kernel=request.kernel.name,
             board=self.board.name,
@@ -450,13 +449,23 @@ class Device(Presented):
             effects=request.options.effects,
             findings=_findings(watching),
             printed=tuple(session.printed),
-            sums=LaunchSums(lambda: facts, self.board, request.kind.unions),
+            sums=LaunchSums(_facts_of(session), self.board, request.kind.unions),
             observers=watching,
             engine="python" if session.native is None else session.native.engine,
             threads=session.threads,
             queue=queue_place(),
             estimate=request.kernel.estimate,
         )
+
+
+def _facts_of(session: Session) -> Callable[[], LaunchFacts]:
+    """Return a function that returns the facts of the launch of *session*, and computes them when called if the launch was prepared."""
+    timed, sums = session.timing, session.sums
+    if sums is None:
+        facts = LaunchFacts.of(session.tally, timed=timed)
+        return lambda: facts
+    session.sums = None  # the session serves further launches
+    return lambda: LaunchFacts.of(sums(), timed=timed)
 
 
 def _nobody_asks(limit: object) -> bool:

@@ -76,6 +76,8 @@ def _block_tasks(dim: tuple[int, int, int], cores: int, each: int) -> "np.ndarra
 class Session:
     """The machine of one launch: its schedule, its memories, its observers, its tally."""
 
+    sums: Callable[[], Tally] | None = None
+    """Computes the tally of a checked launch that was prepared."""
     shared_rows = SHARED_ROWS
     shared_directions = SHARED_DIRECTIONS
 

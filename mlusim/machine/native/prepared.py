@@ -523,7 +523,7 @@ class CheckedBlocks(Prepared):
         """Return whether C can begin each task: none has arrays of functions, whose flags are new, or memory of the cluster."""
         return self.chain is not None and not any(self._loaded.program.locals.values())
 
-    def check(self, screen: Screen, arguments: Sequence[Any]) -> Tally | None:
+    def check(self, screen: Screen, arguments: Sequence[Any]) -> Callable[[], Tally] | None:
         """Run the launch with *arguments*, all of one device, and let *screen* have what C notes; None where a task has called for Python, or the arguments do not fit."""
         if not one_at_a_time.acquire(blocking=False):
             return None
@@ -539,7 +539,7 @@ class CheckedBlocks(Prepared):
                 self._core.seat.look_at(number, *screen.tensor(allocation))
             screen.c_begins_tasks()
             counted = self._run(allocations, arguments)
-            return counted.tally() if isinstance(counted, Counted) and screen.takes_meetings() else None
+            return counted.tally if isinstance(counted, Counted) and screen.takes_meetings() else None
         except Suspicion:
             return None
         finally:

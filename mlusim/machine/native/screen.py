@@ -598,11 +598,11 @@ class ReadyLaunch:
     """A checked launch that is prepared (`machine.native.prepared`).
 
     ``session_of`` returns its session, which is that of a request from then on.  ``check`` runs it with arguments, lets a screen have what C notes,
-    and returns its sums, or None where a task has called for Python; it has to ``end`` then.
+    and returns what computes its sums, or None where a task has called for Python; it has to ``end`` then.
     """
 
     session_of: "Callable[[Request], Session]"
-    check: "Callable[[Screen, Sequence[Any]], Tally | None]"
+    check: "Callable[[Screen, Sequence[Any]], Callable[[], Tally] | None]"
     end: Callable[[], None]
 
 

@@ -143,14 +143,14 @@ class Screening:
         if not all(begins) or screen.flags:
             return None
         before = self._kept_before(screen)
-        tally = ready.check(screen, self.request.arguments)
-        if tally is None:
+        sums = ready.check(screen, self.request.arguments)
+        if sums is None:
             ready.end()
-        if tally is None or not all(checker.screen_end(screen) for checker in self.checkers):
+        if sums is None or not all(checker.screen_end(screen) for checker in self.checkers):
             before.restore()
             return None
         before.end()
-        session.tally, self.cleared = tally, self.checkers
+        session.sums, self.cleared = sums, self.checkers
         for checker in self.checkers:
             checker.hears_again(screen)
             checker.launch_begin(session)
