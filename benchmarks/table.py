@@ -121,7 +121,7 @@ def _add(library: ctypes.CDLL, kernels: Any) -> Work:
     tiles = _called(library.add_by_tiles, np.empty_like(a), (a, b, many, TILE))
     return Work(
         "A, add of 4 Mi floats",
-        (1.0, 1.5, 1.85),
+        (1.0, 1.5, 1.75),
         loops,
         tiles,
         lambda: np.add(a, b, out=out),
@@ -179,7 +179,7 @@ def _shift(library: ctypes.CDLL, _: Any) -> Work:
     )
     host = _hosted(ops.host.mluOpTinShiftForward, out, [(data, "ARRAY"), (by, "ARRAY")])
     return Work(
-        "B, tin_shift [8,8,256,784]", (1.15, 1.7, 2.35), loops, tiles, arrays, {"host function": host}, 0
+        "B, tin_shift [8,8,256,784]", (1.15, 1.7, 2.1), loops, tiles, arrays, {"host function": host}, 0
     )
 
 
@@ -242,7 +242,7 @@ def _borders(library: ctypes.CDLL, _: Any) -> Work:
     both = {"host function": host, "ops.run": run}
     return Work(
         "D, border_align [2,1050,4,256]",
-        (0.3, 1.9, 2.5),
+        (0.3, 1.9, 2.45),
         loops,
         tiles,
         functools.partial(_bordered, data, boxes, largest, out.shape, pool),
