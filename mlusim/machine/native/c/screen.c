@@ -212,19 +212,29 @@ void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int
   if (!sure || !lanewise) t->guessed = 1;
   if (d.at.a->space == GDRAM && sure && lanewise) { escapes_(m, s[lacks].at, s[lacks].bytes, 1, 0, site); given_(d.at, d.bytes); return; }
   if (d.at.a->space == GDRAM || !d.at.a->flags) { suspect_(m, SCREEN_INIT, site); return; }
-  for (int j = 0; j < many; j++) if (s[j].at.a->flags) flags_say_(s[j].at, s[j].bytes, 0);
+  for (int j = 0; j < many && !(sure && lanewise); j++) if (s[j].at.a->flags) flags_say_(s[j].at, s[j].bytes, 0);
   Lacking_ *w = leaves_(m, d.at, d.bytes, site);
   if (w && sure && lanewise) {
     w->clear = 1;
     w->itself = itself >= 0 && !memchr(flags_say_(s[itself].at, s[itself].bytes, 0), 0, (size_t)s[itself].bytes);
     for (int j = 0; j < many; j++) out_of_(w, s[j].at, s[j].bytes);
   }
-  uint8_t *to = flags_say_(d.at, d.bytes, 1);
+  uint8_t *to = FLAGS_(d.at);
+  if (!sure || !lanewise) flags_say_(d.at, d.bytes, 1);
   if (!lanewise) { memset(to, 1, (size_t)d.bytes); return; }
+  /* Where each lane depends on its own sources, most pieces of them have all values. */
   uint8_t lane[1024];
-  for (int64_t k = 0; k < lanes; k += 1024) {
-    const int64_t n = lanes - k < 1024 ? lanes - k : 1024;
-    memset(lane, 0, sizeof lane);
+  const int64_t step = sure ? 64 : 1024;
+  for (int64_t k = 0; k < lanes; k += step) {
+    const int64_t n = smaller_(step, lanes - k);
+    int none = sure;
+    for (int j = 0; j < many && none; j++) none = !lacks_((At){s[j].at.a, s[j].at.o + k * s[j].size}, n * s[j].size);
+    if (none) { all_have_((uint8_t *)d.at.a->flags, d.at.o + k * d.size, n * d.size); continue; }
+    if (sure) {
+      for (int j = 0; j < many; j++) if (s[j].at.a->flags) flags_say_((At){s[j].at.a, s[j].at.o + k * s[j].size}, n * s[j].size, 0);
+      flags_say_((At){d.at.a, d.at.o + k * d.size}, n * d.size, 1);
+    }
+    memset(lane, 0, (size_t)n);
     for (int j = 0; j < many; j++) {
       if (!s[j].at.a->flags) continue;
       const uint8_t *from = FLAGS_(s[j].at) + k * s[j].size;
