@@ -342,6 +342,8 @@ def note(
     window["events"] += 1
     window["many"] += many
     rows = window["noted"][first : first + many]
+    rows[:] = 0  # a wait has no operand; its row may have had one
+    rows["more"] = -1
     rows["event"], rows["site"], rows["how"] = window["events"], core.c.site, how
     rows["row"] = ROWS.index(row.name)
     for place, (bit, access) in enumerate(sides):
