@@ -328,6 +328,72 @@ def test_a_value_last_written_as_another_type(every, case, said):
     assert [True] * bool(said) == [said in text for text, *_ in told[0]]
 
 
+UNWRITTEN = """
+#include "bang.h"
+#define N 256
+__nram__ float u[N], v[N], b[N];
+__nram__ half h[2 * N];
+__nram__ int i[N], j[N];
+__mlu_entry__ void Unwritten(float *out, int op) {
+  __bang_write_value(v, N / 2, 3e38f); __bang_write_value(j, N / 2, 70000);
+  switch (op) {
+    case 8: __bang_mul(b, u, v, N); break;
+    case 9: __bang_add(b, v, u, N); break;
+    case 10:
+#if __BANG_ARCH__ > 372
+      __bang_div(b, v, u, N);
+#endif
+      break;
+    case 11: __bang_reduce_sum(b, u, N); break;
+    case 12: __bang_add_tz(b, u, v, N); break;
+    case 13: __bang_mul_tz(b, v, u, N); break;
+    case 14: __bang_float2half_rd((half *)b, u, N); break;
+    case 15: __bang_float2half_tz((half *)b, v, N); break;
+    case 16: __bang_float2half_rn((half *)b, u, N); break;
+    case 17: __bang_active_gelu(b, v, N); break;
+    case 18: __bang_active_sigmoid(b, u, N); break;
+    case 19: __bang_mul((int *)b, i, j, N); break;
+    case 20: __bang_add((int *)b, j, i, N); break;
+    case 21: __bang_float2int32_rn((int *)b, v, N, 0); break;
+    case 22: __bang_int322float(b, i, N, 0); break;
+    case 23: __bang_half2float(b, h, N); break;
+    case 24: __bang_rsqrt(b, u, N); break;
+    case 25: __bang_maxpool_value_index(b, u, 1, 16, 16, 4, 4, 4, 4, 64); break;
+    case 26: __bang_add(b, v, v, N / 2); break;
+    case 27: __bang_mul((int *)b, j, j, N / 2); break;
+    default: __bang_fusion((mluFusionOp_t)op, b, v, u, v, N, N);
+  }
+  __memcpy(out, b, sizeof(b), NRAM2GDRAM);
+  __bang_mul(i, (int *)b, (int *)b, N);
+  __bang_reduce_sum(v, b, N);
+  __bang_mul(h, (half *)b, (half *)b, 2 * N);
+}
+"""
+
+
+@pytest.mark.skipif(available() is None, reason="there is no compiler")
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
+def test_both_engines_tell_the_same_of_unwritten_bytes(board, tmp_path, monkeypatch):
+    """Results leave the same NaN, so an integer, a half or a float that reads its bits has the same number."""
+    monkeypatch.setenv(CHOICE, shlex.join((*(available() or ("cc",)), "-O0")))
+    (tmp_path / "unwritten.mlu").write_text(UNWRITTEN)
+    body = bangc.load(tmp_path / "unwritten.mlu", board=board)["Unwritten"]
+    told, left = {"python": [], "native": []}, {"python": [], "native": []}
+    for engine, op in itertools.product(told, range(28)):
+        device = mlusim.Device(board)
+        out = device.put(np.zeros(256, np.float32))
+        done = device.launch(body, 1, args=(out, op), observe=["values"], engine=engine)
+        assert engine == done.engine
+        told[engine].append((op, [(str(f), f.line, f.count, f.facts) for f in done.findings]))
+        left[engine].append((op, device.get(out).tobytes()))
+
+    assert told["python"] == told["native"]
+    assert left["python"] == left["native"]
+    assert {"valuecheck-not-finite", "valuecheck-vector-overflow"} <= {
+        text.split(":")[0] for _, findings in told["native"] for text, *_ in findings
+    }
+
+
 NOTED = """
 import numpy as np
 import mlusim

@@ -94,7 +94,8 @@ PART uint32_t narrow_(double x, int mode, int p, int e) {
   uint64_t b; memcpy(&b, &x, 8);
   uint32_t sign = (uint32_t)(b >> 63), infinity = ((1u << e) - 1) << p;
   uint64_t a = b & 0x7fffffffffffffffull;
-  if (a > 0x7ff0000000000000ull) return sign << (p + e) | infinity | 1u << (p - 1);
+  /* Of a NaN the first bits stay, except in bfloat16, as in NumPy and ml_dtypes. */
+  if (a > 0x7ff0000000000000ull) return sign << (p + e) | infinity | 1u << (p - 1) | (p == 7 ? 0 : (uint32_t)(a >> (52 - p)) & ((1u << p) - 1));
   if (a == 0x7ff0000000000000ull) return sign << (p + e) | infinity;
   int bias = (1 << (e - 1)) - 1, ex = (int)(a >> 52) - 1023 + bias, shift = 52 - p, up;
   uint64_t q = (a & 0xfffffffffffffull) | (a >> 52 ? 1ull << 52 : 0), rest, tie;

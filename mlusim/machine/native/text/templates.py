@@ -407,7 +407,7 @@ def _largest(call: RowCall, values: bool) -> str:
         "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) for (int64_t c = 0; c < channel; c++) {\n"
         "    int64_t place = 0, at_ = (y * wide + x) * channel + c; float best = NAN, top = NAN;\n"
         "    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < smaller_(kernel_width, width - x * right_); w++) {\n"
-        "      float a = GET_$src(src[((y * down_ + h) * width + x * right_ + w) * channel + c]); top = FMAX_f32(top, a);\n"
+        "      float a = GET_$src(src[((y * down_ + h) * width + x * right_ + w) * channel + c]); top = h | w ? FMAX_f32(top, a) : a;\n"
         "      if (!IS_NAN(a) && !(a <= best)) { best = a; place = h * kernel_width + w; } }\n"
         f"    {f'found = (uint{8 * size}_t)place; {value}' if values else index} }}"
     )
