@@ -1,5 +1,6 @@
 """Memory: the peak of each operator's largest case, unchecked and checked, over the bytes that it accesses; and of sessions with many launches."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -28,7 +29,7 @@ cases = [c for c in find_operator(sys.argv[1]).cases if c.status == 0 and c.memo
 print(max([c for c in cases if c.group == "network"] or cases, key=nbytes).name)
 """
 CASE = """
-import json, sys
+import ctypes, json, sys
 from pathlib import Path
 import ops
 from mlusim.observe.names import CHECKERS
@@ -37,9 +38,11 @@ from mlusim.operators.runner import case_generator
 name, chosen, board, observe = sys.argv[1], sys.argv[2], sys.argv[3], tuple(CHECKERS) if sys.argv[4] == "checked" else ()
 cases = [c for c in find_operator(name).cases if c.status == 0]
 def held(what):
+    ctypes.CDLL(None).malloc_trim(0)  # freed memory of an earlier step is no part of the next
     return next(int(line.split()[1]) << 10 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
 def run(case):
     inputs, params = case.make(case_generator(case))
+    held("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins again: to draw the inputs takes more than to run
     done = ops.run(name, inputs, params, engine="native", board=board, observe=observe)
     return sum(a.nbytes for a in inputs.values() if a is not None) + sum(a.nbytes for a in done.outputs.values())
@@ -79,6 +82,33 @@ int main(int, char **argv) {
   cnrtQueueSync(queue);
 }
 """
+TENSORS = r"""
+import sys
+from pathlib import Path
+import torch
+import torch_mlu
+from torch_mlu.utils.cpp_extension import load_inline
+SOURCE = '''
+#include <framework/core/MLUStream.h>
+#include <torch/extension.h>
+__mlu_global__ void nothing(const float *a, int n) {}
+void launch(torch::Tensor a) {
+  cnrtDim3_t dim = {1, 1, 1};
+  nothing<<<dim, cnrtFuncTypeBlock, torch_mlu::getCurMLUStream()>>>(a.data_ptr<float>(), a.numel());
+}
+'''
+declared = "void launch(torch::Tensor a);"
+extension = load_inline("many", declared, SOURCE, functions=["launch"], build_directory=sys.argv[2])
+tensor = torch.zeros(1024).mlu()
+def held(launches):
+    for _ in range(launches):
+        extension.launch(tensor)
+    torch.mlu.synchronize()
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024
+first = held(1000)
+print(first, held(int(sys.argv[1])) - first)
+"""
 
 
 def memory() -> Iterator[Row]:
@@ -92,25 +122,32 @@ def memory() -> Iterator[Row]:
             yield Row(f"peak of {name} {largest}, {how}", peak / touched, most, "x its bytes", told)
     grown = float(_python(SESSION, str(MANY), BOARD))
     yield Row(f"{MANY:,} launches of a session, device.launch", grown, FLAT, "MiB", "beyond the first 1,000")
-    yield _program()
-
-
-def _program() -> Row:
-    """Return the peak of all processes of a program with many launches, minus that of one with a thousand."""
     with tempfile.TemporaryDirectory() as folder:
-        home, source = Path(folder) / "neuware", Path(folder) / "many.mlu"
+        home = Path(folder) / "neuware"
         make(home, find_board(BOARD))
-        source.write_text(PROGRAM, encoding="utf-8")
-        program = str(Path(folder) / "many")
-        subprocess.run([str(home / "bin" / "cncc"), str(source), "-o", program], check=True)  # noqa: S603 - ours
-        few, many = (float(_python(PEAK, program, str(n))) for n in (1000, MANY))
-    return Row(
-        f"{MANY:,} launches of a program of the toolkit",
-        many - few,
-        FLAT,
-        "MiB",
-        f"{many:.0f} MiB, all processes",
-    )
+        yield _program(home)
+        if importlib.util.find_spec("torch") is None:
+            print("the row of PyTorch is left out: pip install torch")
+        else:
+            yield _tensors(home)
+
+
+def _program(home: Path) -> Row:
+    """Return the peak of all processes of a program with many launches, built in the toolkit *home*, minus that of one with a thousand."""
+    source, program = home.parent / "many.mlu", str(home.parent / "many")
+    source.write_text(PROGRAM, encoding="utf-8")
+    subprocess.run([str(home / "bin" / "cncc"), str(source), "-o", program], check=True)  # noqa: S603 - ours
+    few, many = (float(_python(PEAK, program, str(n))) for n in (1000, MANY))
+    work, detail = f"{MANY:,} launches of a program of the toolkit", f"{many:.0f} MiB, all processes"
+    return Row(work, many - few, FLAT, "MiB", detail)
+
+
+def _tensors(home: Path) -> Row:
+    """Return the growth of a process with PyTorch, whose device is in the toolkit *home*, over many launches of an extension's kernel."""
+    variables = {"NEUWARE_HOME": str(home), "PYTHONPATH": str(home / "python")}
+    held, grown = map(float, _python(TENSORS, str(MANY), str(home.parent / "build"), **variables).split())
+    work, detail = f"{MANY:,} launches on tensors of PyTorch", f"beyond the first 1,000, with {held:.0f} MiB"
+    return Row(work, grown, FLAT, "MiB", detail)
 
 
 PEAK = """
@@ -126,8 +163,8 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 """
 
 
-def _python(text: str, *words: str) -> str:
-    """Return the output of a Python process that runs *text*."""
+def _python(text: str, *words: str, **variables: str) -> str:
+    """Return the last line that a Python process prints that runs *text* with *words* and environment *variables*."""
     command = [sys.executable, "-c", text, *words]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})  # noqa: S603 - ours
+    told = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | variables)  # noqa: S603 - ours
     return told.stdout.strip().splitlines()[-1]
