@@ -8,7 +8,9 @@ import pytest
 import mlusim
 from mlusim import bangc
 from mlusim.errors import MlusimError, UsageError
+from mlusim.machine.native import core
 from mlusim.machine.native.build import available
+from mlusim.machine.native.chain import Chain
 
 pytestmark = pytest.mark.skipif(available() is None, reason="no C compiler")
 
@@ -267,3 +269,13 @@ def test_memory_is_poison_as_far_as_a_task_goes(deep, how):
             expected = told(mlusim.Device("MLU370-X4"), at, dim, kind, "python")
 
             assert [expected] * 2 == [told(device, at, dim, kind, "native") for _ in range(2)]
+
+
+def test_a_task_that_none_follows_makes_no_chain(scale, monkeypatch):
+    """Tasks that are resident together, since they meet at atomics: only the first makes rows for further logs, for the next launch."""
+    chains = []
+    monkeypatch.setattr(core.NativeCore, "_foreseen", lambda *_: None)  # as in the kernel's first launch
+    monkeypatch.setattr(core, "Chain", lambda *given: chains.append(Chain(*given)) or chains[-1])
+    launched(mlusim.Device(), scale, 32, 3)
+
+    assert 1 == len(chains)

@@ -180,12 +180,18 @@ class NativeCore(Core):
                 if view is not None:
                     view.read += seat.read(number)
             self.renewable = start is not None and not self._shares
-            if start is not None and not self._tried:
+            if start is not None and not self._tried and self._may_follow:
                 self._tried, self._chain = True, self._chained(start)
         except KeyboardInterrupt as stop:
             file, line = self.site()
             stop.add_note(f"at {shown_file(file)}:{line} in {self.place.label} of kernel {kernel.name}")
             raise
+
+    @property
+    def _may_follow(self) -> bool:
+        """Return whether a chain is of use: another task may follow, or this is the first, whose arrays the next launch foresees."""
+        session = self.session
+        return self.place.task == 0 or session.crew is not None or session.scheduler.more_to_begin
 
     def _foreseen(self, start: Start, *, team: bool = False) -> Chain | None:
         """Return the chain for all tasks, if an earlier launch has shown the arrays declared by the first one; None otherwise.

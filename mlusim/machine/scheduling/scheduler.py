@@ -121,8 +121,13 @@ class Scheduler:
         finally:
             self._kill()
 
+    @property
+    def more_to_begin(self) -> bool:
+        """Return whether there are groups whose tasks have not begun."""
+        return self._pending is not None or self._coming > 0
+
     def _run_rest(self) -> None:
-        while self._pending is not None or self._alive or self._coming:
+        while self._alive or self.more_to_begin:
             self._fill()
             self._made_room(self._step())
 
