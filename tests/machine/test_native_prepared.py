@@ -1,14 +1,17 @@
 """The third launch of a kernel on the same grid: prepared, with other arguments, it does what the first did."""
 
 import re
+import sys
 
+import greenlet
 import numpy as np
 import pytest
+from attrs import evolve
 
 import mlusim
 from mlusim import bangc
+from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError
-from mlusim.machine.native import core
 from mlusim.machine.native.build import available
 from mlusim.machine.native.chain import Chain
 
@@ -271,11 +274,18 @@ def test_memory_is_poison_as_far_as_a_task_goes(deep, how):
             assert [expected] * 2 == [told(device, at, dim, kind, "native") for _ in range(2)]
 
 
-def test_a_task_that_none_follows_makes_no_chain(scale, monkeypatch):
+def test_a_task_that_none_follows_makes_no_chain(scale):
     """Tasks that are resident together, since they meet at atomics: only the first makes rows for further logs, for the next launch."""
-    chains = []
-    monkeypatch.setattr(core.NativeCore, "_foreseen", lambda *_: None)  # as in the kernel's first launch
-    monkeypatch.setattr(core, "Chain", lambda *given: chains.append(Chain(*given)) or chains[-1])
-    launched(mlusim.Device(), scale, 32, 3)
+    board, chains = find_board("MLU370-X4"), []
+
+    def counts(frame, event, _):
+        if event == "call" and frame.f_code is Chain.__init__.__code__:
+            chains.append(frame.f_lineno)
+
+    unmet = mlusim.Device(evolve(board, arch=evolve(board.arch, nram=700 << 10)))  # no arrays are foreseen
+    greenlet.settrace(lambda *_: sys.setprofile(counts))
+    launched(unmet, scale, 32, 3)
+    greenlet.settrace(None)
+    sys.setprofile(None)
 
     assert 1 == len(chains)
