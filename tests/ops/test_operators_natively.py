@@ -72,6 +72,7 @@ def test_a_slow_case_takes_its_source_where_nothing_watches(watch, engine):
     assert ["python"] == [launch.engine for launch in short.launches]
 
 
+@pytest.mark.skipif(NATIVE == "python", reason="no C compiler")
 def test_later_calls_take_what_the_earlier_ones_have_prepared():
     """On another device, with other tensors: they do the same, and a third and a fourth call fewer functions than the second."""
     spec = find_operator("border_align_backward")
