@@ -264,19 +264,22 @@ class Prepared:
 
     def _carry(self) -> None:
         """Let C run all tasks, on a strand; if one calls Python, continue as any launch does."""
-        core, seat = self._core, self._core.seat
-        left = 0
         try:
-            while not left:
-                left = self._loaded.run_again(seat.at, seat.given.at)
-                if not left:
-                    self._pieces.append(self.chain.taken())  # type: ignore[union-attr]
+            self._run_tasks()
         except BaseException as error:  # noqa: BLE001 - raised again in the continued launch
             if not self._broken:
                 self._break()
             self._outcome = error
         if self._broken:
-            self._session.carry(core)
+            self._session.carry(self._core)
+
+    def _run_tasks(self) -> None:
+        """Let C run tasks until all are done; when the log is full, copy its rows and continue."""
+        seat, left = self._core.seat, 0
+        while not left:
+            left = self._loaded.run_again(seat.at, seat.given.at)
+            if not left:
+                self._pieces.append(self.chain.taken())  # type: ignore[union-attr]
 
     def _called(self, why: int, a: int, b: int) -> None:
         self._break()
@@ -497,17 +500,17 @@ class PreparedUnions(Prepared):
         return self._of_kind[tasks.of_memory]
 
 
-# Checked launches: C begins each task and lets tasks meet, and writes down in which order, for the look at accesses in no order.  Where a
-# task calls for Python, be it that a checker may have something to report, the attempt ends, and the launch is made in the usual way.
+# Checked launches: C begins each task, lets tasks meet at barriers, and records the order of both, from which unordered accesses are found.
+# If a task calls Python, for example because a checker may have something to report, the attempt ends, and the launch runs in the usual way.
 
 
 class ReadyScreen(Screen):
-    """The screen of cores that are made ready: it has the flags of their memories."""
+    """The screen of the cores of a prepared launch, with the flags of their memories; it watches no core."""
 
     knows_declarations = False
 
-    def __init__(self, looks: int, watch: Callable[[Screen, "NativeCore"], Any]) -> None:
-        super().__init__(looks & ~Screened.RACE, watch)  # without room for accesses
+    def __init__(self, looks: Screened) -> None:
+        super().__init__(looks & ~Screened.RACE, lambda *_: None)  # without space for accesses
         self.looks = looks
 
 
@@ -524,7 +527,7 @@ class CheckedBlocks(Prepared):
         return self.chain is not None and not any(self._loaded.program.locals.values())
 
     def check(self, screen: Screen, arguments: Sequence[Any]) -> Callable[[], Tally] | None:
-        """Run the launch with *arguments*, all of one device, and let *screen* have what C notes; None where a task has called for Python, or the arguments do not fit."""
+        """Run the launch with *arguments*, all of one device, and record it in *screen*; return how to compute its sums, or None if a task has called Python or the arguments do not fit."""
         if not one_at_a_time.acquire(blocking=False):
             return None
         try:
@@ -553,11 +556,7 @@ class CheckedBlocks(Prepared):
         return self._session
 
     def _carry(self) -> None:
-        left, seat = 0, self._core.seat
-        while not left:
-            left = self._loaded.run_again(seat.at, seat.given.at)
-            if not left:
-                self._pieces.append(self.chain.taken())  # type: ignore[union-attr]
+        self._run_tasks()
 
     def _break(self) -> None:
         raise Suspicion
@@ -681,13 +680,13 @@ class Preparations:
         return prepared
 
     def checked(
-        self, request: "Request", looks: object, session_of: "Callable[[Screen], Session | None]"
+        self, request: "Request", looks: Screened, session_of: "Callable[[Screen], Session | None]"
     ) -> ReadyLaunch | None:
-        """Return the prepared launch like *request* that is checked for *looks*, prepared with *session_of* if one was made once; None where there is none."""
+        """Return the prepared launch like *request*, checked for *looks*; one that ran once is prepared here, with *session_of*.  Return None if there is none."""
         key = *_key(request.kernel, request.dim, request.kind, request.options), looks
         prepared = self.by_key.get(key)
         if prepared is True:
-            screen = ReadyScreen(looks, lambda *_: None)  # type: ignore[arg-type]
+            screen = ReadyScreen(looks)
             session = session_of(screen)
             prepared = self.by_key[key] = (session is not None and self._checked(session)) or False
             self._bound()
@@ -703,8 +702,8 @@ class Preparations:
         prepared.close()
         return None
 
-    def note_checked(self, request: "Request", looks: object) -> None:
-        """Remember that a launch like *request*, checked for *looks*, has been made once and had nothing to report."""
+    def note_checked(self, request: "Request", looks: Screened) -> None:
+        """Record that a launch like *request*, checked for *looks*, has run once and had nothing to report."""
         if math.prod(request.dim) <= MOST_TASKS:
             self.by_key.setdefault(
                 (*_key(request.kernel, request.dim, request.kind, request.options), looks), True
@@ -720,7 +719,7 @@ class Preparations:
         self._bound()
 
     def _bound(self) -> None:
-        """Forget those that were made first where there are too many."""
+        """Discard the oldest launches if there are too many."""
         while len(self.by_key) > 2 * MOST_PREPARED or self._cores > MOST_CORES:
             self.forget(next(iter(self.by_key)))
 
