@@ -11,7 +11,7 @@ from rich.text import Text
 from mlusim.check.checking import Forked, problem_of, sentence_of, threads_watched
 from mlusim.cli import entry, plain_text, programs, show
 from mlusim.counted import counted
-from mlusim.document import Part, Unfolded
+from mlusim.document import Part
 from mlusim.errors import MlusimError, UsageError, said
 from mlusim.machine.device import devices_on
 from mlusim.machine.hub import attending
@@ -58,7 +58,7 @@ class Launched:
 
     def judged_parts(self) -> Iterator[Part]:
         """Yield a line for each compared output, as `mlusim run` does."""
-        yield from (Unfolded(line, style) for line, style in plain_text.judged_lines(self.judged))
+        yield from plain_text.judged_lines(self.judged)
 
     def tell_judged(self) -> None:
         """Print these lines on standard error, if standard output has a document."""

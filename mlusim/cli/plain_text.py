@@ -2,23 +2,20 @@
 
 import argparse
 import contextlib
-import importlib
-import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from mlusim.document import Unfolded
 from mlusim.files.reading import lines_shown, shown
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
     import logging
 
-    from rich import text as texts
-
     from mlusim.programs.expectation import Compared
 else:
-    logging, texts = lazy("logging", "rich.text")
+    (logging,) = lazy("logging")
 
 
 def log_to_stderr(name: str) -> None:
@@ -36,26 +33,10 @@ def say(text: str) -> None:
     print(lines_shown(text))
 
 
-STYLED = ("FORCE_COLOR", "TTY_COMPATIBLE", "JUPYTER_COLUMNS")  # make rich treat a stream as a terminal
-_CONTROLS = dict.fromkeys(map(ord, "\a\b\v\f\r"))  # rich omits them
-
-
-def print_lines(lines: Iterable[tuple[str, str]]) -> None:
-    """Print *lines*, each with its style, on standard output; rich is loaded only for a terminal, which has styles."""
-    if sys.stdout.isatty() or any(name in os.environ for name in STYLED):
-        console = importlib.import_module("mlusim.cli.show").output()
-        for line, style in lines:
-            console.print(texts.Text(line, style=style), soft_wrap=True)
-        return
-    for line, _ in lines:
-        for row in lines_shown(line.translate(_CONTROLS)).split("\n"):
-            print(row.expandtabs(8).rstrip(" "))
-
-
-def judged_lines(judged: "Mapping[str, Compared]") -> Iterator[tuple[str, str]]:
-    """Yield the line of each compared output, and its style."""
+def judged_lines(judged: "Mapping[str, Compared]") -> Iterator[Unfolded]:
+    """Yield the line of each compared output."""
     for name, compared in judged.items():
-        yield f"  {name}: {compared.told}", "green" if compared.accuracy.passed else "bold red"
+        yield Unfolded(f"  {name}: {compared.told}", "green" if compared.accuracy.passed else "bold red")
 
 
 def printing_aside(aside: bool) -> contextlib.AbstractContextManager[object]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.cli import entry, options, plain_text, programs
+from mlusim.cli import entry, options, plain_text, programs, show
 from mlusim.document import Document, Part, Unfolded
 from mlusim.errors import Fault, UsageError
 from mlusim.files.writing import check_writable
@@ -19,16 +19,15 @@ from mlusim.report.figures import reached
 if TYPE_CHECKING:
     from rich import text as texts
 
-    from mlusim.cli import cases, show
+    from mlusim.cli import cases
     from mlusim.cli.launched import Launched
     from mlusim.programs import expectation, kernel_call as kernel_calls, native_program as natives
     from mlusim.programs.program import Program
     from mlusim.report import launches, tables
-else:  # plain lines need no rich, and one kernel needs no program
-    texts, cases, show, natives, launches, tables = lazy(
+else:  # one kernel needs no program, and only tables need rich
+    texts, cases, natives, launches, tables = lazy(
         "rich.text",
         "mlusim.cli.cases",
-        "mlusim.cli.show",
         "mlusim.programs.native_program",
         "mlusim.report.launches",
         "mlusim.report.tables",
@@ -97,19 +96,16 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
     )
     passed = all(compared.accuracy.passed for compared in judged.values())
     remark = "" if passed else call.depends_on_memory_cores(done)
-    if args.json:
-        show.emit(_call_document(call, done, judged) | ({"remark": remark} if remark else {}))
-    else:
-        plain_text.print_lines((*_told(done, judged), *([(f"  {remark}", "bold red")] if remark else [])))
-        if done.findings:  # only findings need rich
-            show.put(show.findings(done.findings))
-        if args.lines:
-            show.put(("", tables.launch_lines(done.launch), texts.Text(tables.LINES_NOTE, style="dim")))
+    told = Document(
+        lambda: _call_facts(call, done, judged) | ({"remark": remark} if remark else {}),
+        lambda: _call_parts(args, done, judged, remark),
+    )
+    show.say(told, json=args.json)
     options.write_outcome(args, done.outputs, lambda name: launches.write_launches(name, [done.launch]))
     return entry.CLEAN if passed and not done.findings else entry.FINDINGS
 
 
-def _call_document(
+def _call_facts(
     call: "kernel_calls.KernelCall", done: "kernel_calls.Called", judged: Mapping[str, "expectation.Compared"]
 ) -> dict[str, Any]:
     launch = done.launch
@@ -128,23 +124,30 @@ def _call_document(
     }
 
 
-def _told(
-    done: "kernel_calls.Called", judged: Mapping[str, "expectation.Compared"]
-) -> Iterator[tuple[str, str]]:
-    """Yield each line about the launch, and its style."""
+def _call_parts(
+    args: argparse.Namespace,
+    done: "kernel_calls.Called",
+    judged: Mapping[str, "expectation.Compared"],
+    remark: str,
+) -> Iterator[Part]:
+    """Yield lines about the launch, its output and its findings; *remark* is what explains a wrong output."""
     launch, dim = done.launch, ",".join(map(str, done.launch.dim))
-    yield (
-        f"{launch.kernel} on {launch.board}, {dim} {launch.kind}: {launch.time_us:.2f} us, bound by {launch.bound}",
-        "",
+    yield Unfolded(
+        f"{launch.kernel} on {launch.board}, {dim} {launch.kind}: {launch.time_us:.2f} us, bound by {launch.bound}"
     )
     if launch.tasks:
-        yield f"  {reached(launch)}", "dim"
+        yield Unfolded(f"  {reached(launch)}", "dim")
     for line in launch.printed:
-        yield line.removesuffix("\n"), ""
+        yield Unfolded(line.removesuffix("\n"))
     for name, array in done.outputs.items():
         flat = np.array2string(array.reshape(-1)[:8], separator=", ", max_line_width=500)
-        yield f"  {name} {array.dtype}{list(array.shape)}: {flat}{' ...' if array.size > 8 else ''}", ""
+        yield Unfolded(f"  {name} {array.dtype}{list(array.shape)}: {flat}{' ...' if array.size > 8 else ''}")
     yield from plain_text.judged_lines(judged)
+    if remark:
+        yield Unfolded(f"  {remark}", "bold red")
+    yield from show.findings(done.findings)
+    if args.lines:
+        yield from ("", tables.launch_lines(done.launch), texts.Text(tables.LINES_NOTE, style="dim"))
 
 
 # -- a program that makes its own launches: a script, a test, or BANG C with a ``main`` ----------------

@@ -1,86 +1,29 @@
-"""Output of the verbs: tables and JSON on standard output, progress on standard error."""
+"""Output of the verbs: tables and JSON on standard output, progress on standard error.
+
+JSON, and lines where no terminal shows styles, are written without rich, whose import would take longer than they do.
+"""
 
 import itertools
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-from attrs import frozen
-from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
-from rich.segment import Segment
-from rich.text import Text
 
 from mlusim.document import Document, Part, Unfolded, json_text
 from mlusim.files.reading import lines_shown, shown
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
-    from rich import progress as rich_progress
+    from rich import console as rich_console, progress as rich_progress
+
+    from mlusim.cli import terminal
 else:
-    (rich_progress,) = lazy("rich.progress")
+    rich_console, rich_progress, terminal = lazy("rich.console", "rich.progress", "mlusim.cli.terminal")
 
 
 LINES = 20
 """The most lines of progress if there is no terminal."""
-
-
-class Output(Console):
-    """Standard output; a closed pipe raises an exception for `main`, instead of an exit in rich."""
-
-    def on_broken_pipe(self) -> None:
-        """Raise `BrokenPipeError`, which ends the command as other tools end."""
-        raise BrokenPipeError
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Print *objects*; lines wider than the terminal are not cropped."""
-        super().print(*objects, **{"crop": False} | options)
-
-
-@frozen
-class _Trimmed:
-    """Renderables without trailing blanks, which only fill columns, and with control bytes escaped."""
-
-    shown: ConsoleRenderable
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render the contents line by line."""
-        line: list[Segment] = []
-        for segment in console.render(self.shown, options):
-            *ended, rest = (segment.text if segment.control else lines_shown(segment.text)).split("\n")
-            for text in ended:
-                yield from _trimmed([*line, Segment(text, segment.style)])
-                yield Segment.line()
-                line = []
-            if rest or segment.control:
-                line.append(Segment(rest, segment.style, segment.control))
-        yield from line
-
-
-def _trimmed(line: list[Segment]) -> list[Segment]:
-    while line and not line[-1].control:
-        text, style, _ = line.pop()
-        visible = text if style and (style.reverse or style.bgcolor) else text.rstrip(" ")
-        if visible:
-            return [*line, Segment(visible, style)]
-    return line
-
-
-class _Trim(RenderHook):
-    """Trims everything that a console shows."""
-
-    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """Trim each of the *renderables*."""
-        return [_Trimmed(shown) for shown in renderables]
-
-
-def output() -> Output:
-    """Return a console on the current standard output; styles only on a terminal and without ``NO_COLOR``."""
-    console = Output(file=sys.stdout, highlight=False, emoji=False, markup=False)
-    if console.no_color:  # rich would keep bold and dim
-        console = Output(file=sys.stdout, highlight=False, emoji=False, markup=False, color_system=None)
-    console.push_render_hook(_Trim())
-    return console
 
 
 _caught: list[list[Mapping[str, Any]]] = []
@@ -113,10 +56,20 @@ def say(document: Document, *, json: bool) -> None:
         put(document.parts())
 
 
+STYLED = ("FORCE_COLOR", "TTY_COMPATIBLE", "JUPYTER_COLUMNS")  # make rich treat a stream as a terminal
+_CONTROLS = dict.fromkeys(map(ord, "\a\b\v\f\r"))  # rich omits them
+
+
 def put(parts: "Iterable[Part]") -> None:
     """Write *parts* as text, each as soon as it is available."""
-    console = output()
+    bare = not (sys.stdout.isatty() or any(name in os.environ for name in STYLED))
+    console: terminal.Output | None = None
     for part in parts:
+        if bare and isinstance(part, Unfolded) and isinstance(part.shown, str):
+            for row in lines_shown(part.shown.translate(_CONTROLS)).split("\n"):
+                print(row.expandtabs(8).rstrip(" "))
+            continue
+        console = console or terminal.output()
         if isinstance(part, Unfolded):
             console.print(part.shown, style=part.style or None, soft_wrap=True)
         else:
@@ -127,7 +80,7 @@ def findings(reported: Iterable[Any]) -> "Iterator[Part]":
     """Yield the findings with a blank line before each; those of other packages' checkers may have any type."""
     for finding in reported:
         yield ""
-        yield finding if hasattr(finding, "__rich_console__") else Text(str(finding))
+        yield finding if hasattr(finding, "__rich_console__") else str(finding)
 
 
 def kib(nbytes: int) -> str:
@@ -141,7 +94,7 @@ def progress(what: str, total: int, *, lines: bool = False) -> Iterator[Callable
 
     Yields a function to call after each step, with the step's name.
     """
-    console = Console(stderr=True)
+    console = rich_console.Console(stderr=True)
     if lines and not console.is_terminal:
         done = itertools.count(1)
 

@@ -272,7 +272,9 @@ class Device(Presented):
     def _launched(
         self, options: LaunchOptions, kernel: Any, dim: int | Sequence[int], kind: Kind, args: Sequence[Any]
     ) -> Launch:
-        call = _kernel(kernel), grid_of(self.board, dim, kind), kind, _arguments(args)
+        if isinstance(args, DeviceTensor | Ptr | str | np.ndarray):
+            raise LaunchError(f"args = {args!r:.80} is one argument; give a sequence, as (argument,)")
+        call = _kernel(kernel), grid_of(self.board, dim, kind), kind, tuple(listed("args", args))
         variables = tuple(map(self.variable, call[0].variables))
         request = Request(*call, options.checked(args), variables)
         watching = (*attendants(), *request.options.observers)
@@ -510,12 +512,6 @@ def _kernel(kernel: object) -> Kernel:
     if callable(kernel):
         return Kernel(kernel)
     raise LaunchError(f"{kernel!r} is not a kernel; decorate a function with @kernel")
-
-
-def _arguments(args: object) -> tuple[Any, ...]:
-    if isinstance(args, DeviceTensor | Ptr | str | np.ndarray):
-        raise LaunchError(f"args = {args!r:.80} is one argument; give a sequence, as (argument,)")
-    return tuple(listed("args", args))
 
 
 # A substitute board for a program that names its own: within the block every new device is of that board.

@@ -554,7 +554,9 @@ class SourceHandle(Handle):
         self, kernel: Any, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
     ) -> Launch:
         """Launch the BANG C kernel of the same name, and append the result to ``launches`` under that name."""
-        twin = self._twin(kernel, args)
+        code = getattr(getattr(kernel, "body", None), "__code__", None)
+        dtype = next((a.dtype.c for a in args if hasattr(a, "dtype")), "")
+        twin = None if code is None else _source_kernel(code.co_filename, self.board, kernel.name, dtype)
         if twin is None:
             return self._launched("python", kernel, dim, kind, args)
         layouts = [a for a in args if isinstance(a, Layout)]
@@ -578,11 +580,6 @@ class SourceHandle(Handle):
             return super().launch(kernel, dim, kind, args)
         finally:
             self.options = options
-
-    def _twin(self, kernel: Any, args: Sequence[Any]) -> Any:
-        code = getattr(getattr(kernel, "body", None), "__code__", None)
-        dtype = next((a.dtype.c for a in args if hasattr(a, "dtype")), "")
-        return None if code is None else _source_kernel(code.co_filename, self.board, kernel.name, dtype)
 
 
 @functools.lru_cache(maxsize=256)

@@ -201,7 +201,11 @@ def achieved(launches: "Sequence[Launch]") -> tuple[Achieved, ...]:
     if not launches or not all(launch.tasks for launch in launches) or not time_us > 0:
         return ()
     board = launches[0].forecast.board
-    made = (_memory(launches, board, time_us), *_pipes(launches, board, time_us))
+    nbytes = sum(launch.io_bytes for launch in launches)
+    made = (
+        Achieved("GDRAM", nbytes / time_us / 1e3, "GB/s", board.io_bandwidth_gbs),
+        *_pipes(launches, board, time_us),
+    )
     return tuple(one for one in made if one.share > LEAST)
 
 
@@ -209,11 +213,6 @@ def shares(launches: "Sequence[Launch]") -> tuple[float, float]:
     """Return the share of the off-chip bandwidth, and the largest share of a compute pipe."""
     found = {one.what: one.share for one in achieved(launches)}
     return found.get("GDRAM", 0.0), max((found.get(pipe, 0.0) for pipe in ("vector", "tensor")), default=0.0)
-
-
-def _memory(launches: "Sequence[Launch]", board: Board, time_us: float) -> Achieved:
-    nbytes = sum(launch.io_bytes for launch in launches)
-    return Achieved("GDRAM", nbytes / time_us / 1e3, "GB/s", board.io_bandwidth_gbs)
 
 
 def _pipes(launches: "Sequence[Launch]", board: Board, time_us: float) -> tuple[Achieved, ...]:

@@ -189,13 +189,13 @@ def test_nothing_prints():
 
 
 def test_one_file_writes_what_verbs_say():
-    """A verb makes a document: only `cli/show.py` writes to a console, and only `document.py` writes tables in Markdown."""
+    """A verb makes a document: only `cli/show.py` writes to a console of rich, and only `document.py` writes tables in Markdown."""
 
     def consoles(path):
         return [
             node.lineno
             for node in nodes_of(path)
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("show.output", "output")
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("terminal.output", "output")
         ]
 
     def tables(path):

@@ -304,10 +304,12 @@ def _told(
     head = f"{indent}{'from ' * (level > 0)}{origin.place}"
     if origin.moment:
         launch = f"launch {origin.launch}, " * (len(session.launches) > 1)
+        clock = session.runs.recorded(origin.launch).clock
+        at = clock.at(origin.task, origin.moment) if clock is not None else None
         line = (
             f"{head}: {origin.verb} at {launch}moment {origin.moment} by {origin.task}, {origin.instruction} "
             f"at {place_of(origin.file)}:{origin.line}"
-        ) + _when(session, origin)
+        ) + (f", {at[1]:.3f} us" if at is not None and at[0] == origin.moment else "")
     else:
         line = f"{head}: {origin.note}" if origin.note else head
     because = (
@@ -318,13 +320,6 @@ def _told(
     shown_tests.add(origin.because)
     inner = (text for source in origin.sources for text in _told(session, source, level + 1, shown_tests))
     return [line, *because, *inner]
-
-
-def _when(session: "DebugSession", origin: "Origin") -> str:
-    """Return the predicted time of a write if `info time` has predicted the launch."""
-    clock = session.runs.recorded(origin.launch).clock
-    at = clock.at(origin.task, origin.moment) if clock is not None else None
-    return f", {at[1]:.3f} us" if at is not None and at[0] == origin.moment else ""
 
 
 def set_(console: CommandContext, words: str) -> str:

@@ -111,7 +111,11 @@ class _Builder:
             if isinstance(one, ir.Assign | ir.Update):
                 piece.stores.append(self._store(one))
             elif isinstance(one, _ALL_CALLS):
-                piece.calls.append(self._call(one))
+                arguments = tuple(
+                    (text_of(a.span), self._reads(a), root_of(_address(a))) for a in one.arguments
+                )
+                name = one.row if isinstance(one, ir.IntrinsicCall) else getattr(one, "name", "")
+                piece.calls.append(CallSite(name, text_of(one.span), arguments))
         if isinstance(node, ir.Declare):
             value = node.value
             reads = () if value is None else self._reads(value)
@@ -134,11 +138,6 @@ class _Builder:
         return Store(
             root.name, reads, root.path, through=root.kind == POINTEE, target=root_of(_address(node.value))
         )
-
-    def _call(self, node: Any) -> CallSite:
-        given = tuple((text_of(a.span), self._reads(a), root_of(_address(a))) for a in node.arguments)
-        name = node.row if isinstance(node, ir.IntrinsicCall) else getattr(node, "name", "")
-        return CallSite(name, text_of(node.span), given)
 
     # -- what is read ------------------------------------------------------------------------------
 

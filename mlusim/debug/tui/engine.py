@@ -196,6 +196,7 @@ def look(
     file, line = site or _kernel(console)
     ended, waiting = values.others(paused)
     place, memory = _memory(console, place, letters)
+    shown = [v for s in values.scopes(session) if s.kind in ("locals", "arguments") for v in s.variables]
     return Views(
         title=f"{session.program.name}, launch {session.recorded.index}: {session.recorded.kernel}",
         where=session.place,
@@ -207,7 +208,7 @@ def look(
         tasks=values.tasks(session),
         others=f"{ended} ended, {waiting} not begun",
         stack=_stack(session),
-        variables=_variables(session),
+        variables=pairs((v.name, v.text) for v in shown) or "no task is in the kernel here",
         breakpoints="\n".join(described(made) for made in session.breakpoints.values()),
         pipes=_pipes(session),
         nram=_nram(session),
@@ -227,12 +228,6 @@ def _stack(session: "DebugSession") -> str:
         + (f", line {f.line}" if f.file == shown else f" at {place_of(f.file)}:{f.line}")
         for f in frames
     )
-
-
-def _variables(session: "DebugSession") -> str:
-    """Return the variables of the function in focus, its arguments last."""
-    shown = [v for s in values.scopes(session) if s.kind in ("locals", "arguments") for v in s.variables]
-    return pairs((v.name, v.text) for v in shown) or "no task is in the kernel here"
 
 
 def _pipes(session: "DebugSession") -> str:

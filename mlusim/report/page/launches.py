@@ -67,6 +67,8 @@ def page_text(
     totals = {name: sum(one.time_us for one in launches if one.board == name) for name in boards}
     number = sum(len(launch.findings) for launch in launches)
     complaints = _complaints(number, comparison)
+    # A launch that was not timed has no place on the common axis.
+    shown = len(launches) > 1 and all(launch.tasks for launch in launches)
     return rendered(
         "launches.html.j2",
         mlusim.__version__,
@@ -78,7 +80,7 @@ def page_text(
         findings=number,
         launches=sorted(enumerate(launches, 1), key=lambda one: -_time(one[1])),
         parts=[_part(number, launch) for number, launch in _shown(launches)],
-        **_timeline_of_queues(launches),
+        queues=queues(launches) if shown else "",
         studies=[] if study is None else [study],
         what_if_words="",
         found=comparison,
@@ -136,13 +138,6 @@ def _complaints(findings: int, comparison: BaselineComparison | None) -> str:
         else f"; {len(comparison.regressions)} slower than stored"
     )
     return f"{slower}; {counted(findings, 'finding')}" if findings else slower
-
-
-def _timeline_of_queues(launches: Sequence[Launch]) -> dict[str, str]:
-    """Return the picture of several launches if all were timed."""
-    # A launch that was not timed has no place on the common axis.
-    shown = len(launches) > 1 and all(launch.tasks for launch in launches)
-    return {"queues": queues(launches) if shown else ""}
 
 
 def _share(totals: Mapping[str, float], launch: Launch) -> str:

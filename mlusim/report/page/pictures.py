@@ -329,7 +329,8 @@ def _bars(launches: Sequence[Ran | LaunchRecord], board: Board) -> Iterator[_Bar
     begin = 0.0
     cost = launch_us(board)
     for launch in launches:
-        stretch = _stretch(launch, cost)
+        last = max((span.end_us for span in launch.spans), default=0.0)
+        stretch = max(1.0, (launch.time_us - cost) / last) if last > 0 else 1.0
         for core, span in _placed(launch, board):
             if max(span.busy_us) > 0:
                 start, end = (begin + cost + stretch * t for t in (span.start_us, span.end_us))
@@ -337,12 +338,6 @@ def _bars(launches: Sequence[Ran | LaunchRecord], board: Board) -> Iterator[_Bar
                 label = f"{launch.kernel} task {span.task}: {PIPES[pipe]}"
                 yield _Bar(core, start, end, pipe, label)
         begin += launch.time_us
-
-
-def _stretch(launch: Ran | LaunchRecord, cost: float) -> float:
-    """Return the factor that stretches the spans if all cores wait for the shared bandwidth; *cost* is the launch's start in us."""
-    last = max((span.end_us for span in launch.spans), default=0.0)
-    return max(1.0, (launch.time_us - cost) / last) if last > 0 else 1.0
 
 
 def _placed(launch: Ran | LaunchRecord, board: Board) -> Iterator[tuple[int, TaskSpan]]:

@@ -172,7 +172,7 @@ def _bar(bar: ExcerptBar, top: float, axis: Axis) -> str:
     left, right = axis.at(bar.start), axis.at(bar.end)
     height = ROW * (_WAITING if waiting else _WORK)
     y = TOP + top + (ROW - height) / 2
-    look = _look(bar)
+    look = LOOKS[bar.cause if bar.where == WAIT else bar.where]
     width = max(right - left, _LEAST)
     style = f'fill="var(--{look})"'
     if waiting:
@@ -181,10 +181,6 @@ def _bar(bar: ExcerptBar, top: float, axis: Axis) -> str:
         f'<g><title>{escape(bar.tip)}</title><rect x="{LEFT + left:.2f}" y="{y:.1f}" width="{width:.2f}"'
         f' height="{height:.1f}" {style}/></g>'
     )
-
-
-def _look(bar: ExcerptBar) -> str:
-    return LOOKS[bar.cause if bar.where == WAIT else bar.where]
 
 
 def _arrow(begin: tuple[float, float], end: tuple[float, float], *, dashed: bool) -> str:
