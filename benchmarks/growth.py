@@ -67,9 +67,8 @@ def shapes(folder: Path) -> Iterator[Shape]:
     )
     yield Shape(
         "barriers of a union",
-        _doubled(64),
+        _doubled(256),
         lambda n: launch("barriers", 4, n, mlusim.UNION1),
-        "not straight: a log of 1,024 rows is left to Python, and so is the rest of the launch",
     )
     yield Shape(
         "KiB of copies",

@@ -12,6 +12,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError
+from mlusim.machine.native import seat
 from mlusim.machine.native.build import available
 from mlusim.machine.native.chain import Chain
 
@@ -289,3 +290,90 @@ def test_a_task_that_none_follows_makes_no_chain(scale):
     sys.setprofile(None)
 
     assert 1 == len(chains)
+
+
+LONG = """\
+__nram__ float own[64];
+__nram__ float more[64];
+__mlu_global__ void meets(float *out, const float *in, int n) { for (int i = 0; i < n; ++i) { __sync_cluster(); } }
+__mlu_global__ void rounds(float *out, const float *in, int n, int what) {
+  for (int i = 0; i < n; ++i) {
+    __memcpy_async(own, in + (i * 4 + taskId) % 8192, 64, GDRAM2NRAM);
+    if (i % 7 == coreId) { __bang_add(more, more, more, 64); }
+    __sync_io();
+    __sync_cluster();
+    if (what == 1 && i == 700 && taskId == 5) { __bang_printf("%d", i); }
+    if (what == 2 && i == n - 1 && taskId == 2) { return; }
+  }
+  if (what == 2) { __sync_cluster(); }
+  if (what == 3) { more[1 << 20] = 1; }
+  out[taskId] = own[3] == own[3];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """Return the kernels of tasks with many barriers."""
+    path = tmp_path_factory.mktemp("prepared") / "long.mlu"
+    path.write_text(LONG)
+    return bangc.load([path], board="MLU370-X4")
+
+
+def rounds(device, kernel, dim, n, what, engine="native", **options):
+    """Launch *n* rounds of a union; return all that it says of itself, with the rows of the logs, or its fault."""
+    given, out = device.put(np.ones(1 << 14, np.float32)), device.put(np.zeros(64, np.float32))
+    try:
+        launch = device.launch(kernel, dim, mlusim.UNION1, (out, given, n, what), engine=engine, **options)
+    except MlusimError as fault:
+        return GDRAM.sub("", str(fault))
+    logs = [(task.task, task.core, task.log.key, task.head) for task in launch.tasks]
+    return launch.time_us, launch.instructions, launch.traffic, launch.printed, logs
+
+
+@pytest.mark.parametrize("what", range(4))
+@pytest.mark.parametrize(("dim", "n"), [((4, 1, 1), 3000), ((4, 11, 1), 300)])
+def test_a_union_with_full_logs_does_what_it_does_in_python(long, dim, n, what):
+    """Rows, times and faults are the same where logs of 1,024 rows are full many times, are not, and where Python takes over after that."""
+    kernel, device = long["rounds"], mlusim.Device("MLU370-X4")
+    expected = rounds(mlusim.Device("MLU370-X4"), kernel, dim, n, what, "python")
+    for _ in range(2):
+        rounds(device, kernel, dim, 4, 0)
+    again = [rounds(device, kernel, dim, n, what) for _ in range(2)]
+
+    assert [expected] * 2 == again
+
+
+def test_the_space_for_full_logs_is_bounded():
+    """It grows twice; what is full after that is left to Python."""
+    place, rooms = seat.Seat(), []
+    for _ in range(3):
+        place.lengthen()
+        rooms.append(place.c.packed_room)
+
+    assert [seat.MOST_PACKED // 8, seat.MOST_PACKED, seat.MOST_PACKED] == rooms
+
+
+@pytest.mark.parametrize("observe", [(), ("racecheck", "initcheck", "synccheck")])
+def test_a_union_with_more_barriers_calls_python_no_more_often(long, observe):
+    """Five times as many barriers, each with a row of the log, are as many calls of Python functions, apart from those for signals: C packs the rows of full logs."""
+    device = mlusim.Device("MLU370-X4")
+    given, calls = device.put(np.zeros(64, np.float32)), []
+
+    def count(frame, event, _):
+        calls[-1] += event == "call" and frame.f_code.co_name != "_look"
+
+    def launch(n):
+        return device.launch(
+            long["meets"], 4, mlusim.UNION1, (given, given, n), engine="native", observe=observe
+        )
+
+    for n in (2000, 2000, 2000, 10000):
+        calls.append(0)
+        greenlet.settrace(lambda *_: sys.setprofile(count))
+        told = launch(n).engine
+        greenlet.settrace(None)
+        sys.setprofile(None)
+
+    assert "native" == told
+    assert calls[-1] <= calls[-2] + 4  # a collection of garbage may call for what it frees

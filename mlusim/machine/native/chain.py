@@ -182,11 +182,9 @@ class Chain:
         """Return the rows of the logs so far; C then overwrites them."""
         return self._rows[: self.c.nrows].copy()
 
-    def left(self, pieces: list[Rows]) -> Rows:
-        """Return the rows of the logs of the ended tasks; *pieces* are those from earlier calls of `taken`."""
-        pieces.append(self.taken())
-        self._logged = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        return self._logged
+    def knows(self, rows: Rows) -> None:
+        """Use *rows* as those of the logs of the ended tasks, of which earlier ones have been taken."""
+        self._logged = rows
 
     def done(self) -> Rows:
         """Return the results of the ended tasks, a row for each."""

@@ -25,7 +25,7 @@ from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core
 from mlusim.machine.hub import MetAlone, MisplacedScalar, TaskRan
 from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal, FreshMemory
-from mlusim.machine.native.seat import Seat, Start, give, taken
+from mlusim.machine.native.seat import Seat, Start, give, joined, taken
 from mlusim.machine.native.steps import StepLog
 from mlusim.machine.native.text import layout
 from mlusim.machine.native.text.door import barrier, is_native
@@ -479,9 +479,10 @@ class NativeCore(Core):
         c = self.c
         self.pending, self.fence = c.pending, bool(c.fence)
         self.head.transactions, self.head.transfers = c.head_transactions, c.head_transfers
-        if c.nlog:
+        if c.nlog or c.packed_rows:
             if self.log is not None:
-                grown = self.log.extend(self.seat.log[: c.nlog])
+                rows = joined([self.seat.taken_log()]) if c.packed_rows else self.seat.log[: c.nlog]
+                grown = self.log.extend(rows)
                 if grown and self.session.meter is not None:
                     self.session.meter.grows(self, grown)
             c.nlog = 0

@@ -24,6 +24,7 @@ from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.native.build import available
 from mlusim.machine.native.chain import Chain, doings
 from mlusim.machine.native.screen import ReadyLaunch, Screen
+from mlusim.machine.native.seat import LongLog, joined
 from mlusim.machine.native.team import Team, task_rows
 from mlusim.machine.native.text.layout import OFFSET_BITS
 from mlusim.machine.native.text.screen import Suspicion
@@ -76,10 +77,10 @@ class Unfit(Exception):
 
 
 class LaunchCounts(NamedTuple):
-    """The counts of a launch: of its tasks, the rows of their logs, and the non-zero bytes, instructions and lines in the form of `mlusim_counted`."""
+    """The counts of a launch: of its tasks, the rows of their logs in pieces, and the non-zero bytes, instructions and lines in the form of `mlusim_counted`."""
 
     done: Rows
-    rows: Rows
+    logs: Sequence[Rows | LongLog]
     sums: Rows
 
 
@@ -137,7 +138,7 @@ class Prepared:
         self._carrier: Carrier | None = None  # the carrier of its strand
         self._broken = False  # whether it has called Python
         self._outcome: BaseException | None = None
-        self._pieces: list[Rows] = []  # rows of the logs
+        self._pieces: list[Rows | LongLog] = []  # rows of the logs
         self._sums = np.empty(2 * (len(DIRECTIONS) + 3 * len(ISA)), np.int64)
         self._sums_at = self._sums.ctypes.data
         # State of the launch whose counts C still has; weak, so that it keeps no tensors alive.
@@ -260,7 +261,7 @@ class Prepared:
         chain = self.chain
         assert chain is not None
         many = self._loaded.library.mlusim_counted(self._core.seat.at, self._sums_at)
-        return LaunchCounts(chain.done(), chain.left(self._pieces), self._sums[:many].copy())
+        return LaunchCounts(chain.done(), (*self._pieces, chain.taken()), self._sums[:many].copy())
 
     def _carry(self) -> None:
         """Let C run all tasks, on a strand; if one calls Python, continue as any launch does."""
@@ -294,7 +295,7 @@ class Prepared:
         # Other cores of this launch need this.
         session.pool, session.request = Pool(), evolve(session.request, arguments=tuple(self._arguments))
         if self._pieces:
-            chain.left(self._pieces)
+            chain.knows(joined([*self._pieces, chain.taken()]))
         core.seat.called = core.called
         views = [View(a, a.declared.dtype, core) for a in self._allocations]
         core.resume(views, self._resume)
@@ -335,7 +336,7 @@ class Prepared:
             first = end - len(total)
             for place in range(len(total)):
                 total[place] = sums.get(first + place, 0)
-        self._add_tasks(tally, counts.done, counts.rows, counted.given)
+        self._add_tasks(tally, counts.done, joined(counts.logs), counted.given)
         return tally
 
     def _add_tasks(self, tally: Tally, done: Rows, rows: Rows, allocations: Sequence[Allocation]) -> None:
@@ -384,7 +385,11 @@ class PreparedUnions(Prepared):
         self._outcomes: dict[NativeCore, BaseException] = {}
         self._strands: list[Carrier] = []
         self._switches: list[Any] = []
-        self._more_of, self._taken_of = self._more, self._taken  # called by C
+        self._more_of, self._taken_of, self._longer_of = (
+            self._more,
+            self._taken,
+            self._team.lengthen,
+        )  # called by C
         return lead, self._team.ledger
 
     @property
@@ -396,7 +401,7 @@ class PreparedUnions(Prepared):
         self._give_counts_up()
         self._allocations, self._arguments = allocations, arguments
         self._carriers = Carriers(QUIET)
-        self._team.begin(self._more_of, self._taken_of)
+        self._team.begin(self._more_of, self._taken_of, self._longer_of)
         self._loaded.library.mlusim_team_begins(self._team.at)
         try:
             self._resumed(self._strand())
@@ -434,10 +439,8 @@ class PreparedUnions(Prepared):
         strand.strand.switch()
 
     def _taken(self) -> None:
-        """Copy the rows of the logs so far."""
-        ledger = self._team.ledger
-        self._pieces.append(ledger.taken())
-        ledger.c.nrows = 0
+        """Take the rows of the logs so far."""
+        self._pieces.extend(self._team.taken())
 
     def _carry_on(self, number: int) -> None:
         """Let C run tasks on strand *number*; continue one that has called Python as any launch does."""
@@ -468,7 +471,7 @@ class PreparedUnions(Prepared):
         session.pool, session.request = Pool(), evolve(session.request, arguments=tuple(self._arguments))
         done, pieces = ledger.done(), self._pieces
         if len(done):
-            self._add_tasks(session.tally, done, ledger.left(pieces), self._allocations)
+            self._add_tasks(session.tally, done, joined([*pieces, ledger.taken()]), self._allocations)
         state = team.take_up(session, self._strands)
         taken = {core for cores in state.begun.values() for core in cores if not core.ended}
         for core in self._every:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from attrs import frozen
 
 from mlusim.engine.contract import BUILT_INS
 from mlusim.engine.values import TYPED
@@ -34,7 +35,7 @@ from mlusim.machine.native.text.screen import (
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.space import Space
-from mlusim.time.log import CHUNK, COLUMNS
+from mlusim.time.log import CHUNK, COLUMNS, Rows
 from mlusim.time.quantities import CORE, LAUNCH, OPENING, TASK, TASK_PLACES
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ WINDOW_HEAD = len(WINDOW.names or ()) - 2  # words before the recorded events
 FLAGS, KEY, LAST = 5, 6, 7  # the positions of a screen's words
 FIRST_FLIGHTS = 64
 FIRST_WORDS = 64  # words for a kernel's arguments, and for its variables at file scope
+MORE_LOGS = 8  # full logs for which there is space at first; how many times more afterwards
+MOST_PACKED = MORE_LOGS**2 * layout.PACKED  # words of the full logs of a task; Python takes more
 KEPT = 128  # idle seats that a process keeps: those of the largest union; unused pages take no memory
 
 CALL, DROP = (
@@ -74,6 +77,9 @@ NO_SUMS = bytes(OWN_SUMS)
 def _pages(nbytes: int) -> "np.ndarray[Any, Any]":
     """Return *nbytes* zero bytes in pages that the system provides as they are written; a forked process has its own."""
     return np.frombuffer(mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+
+
+NO_WORDS: Rows = np.empty(0, np.int64)
 
 
 def _where(array: "np.ndarray[Any, Any]") -> int:
@@ -104,6 +110,44 @@ class WordBuffer:
         struct.pack_into(f"={len(words)}Q", self.bytes, 0, *words)
 
 
+@frozen(eq=False)
+class LongLog:
+    """The log of a task that has been full in C: the *packed* rows of each full log, and the rows behind them, *many* in all."""
+
+    packed: Rows
+    rest: Rows
+    many: int
+
+    def __len__(self) -> int:
+        """Return the number of its rows."""
+        return self.many
+
+    def write(self, rows: Rows) -> None:
+        """Write all rows into *rows*."""
+        at, packed = 0, self.packed
+        for full in rows[: self.many - len(self.rest)].reshape(-1, CHUNK, COLUMNS):
+            bits, first = int(packed[at]), at + 1 + COLUMNS
+            columns = [column for column in range(COLUMNS) if bits >> column & 1]
+            full[:] = packed[at + 1 : first]
+            at = first + CHUNK * len(columns)
+            full[:, columns] = packed[first:at].reshape(len(columns), CHUNK).T
+        rows[self.many - len(self.rest) :] = self.rest
+
+
+def joined(logs: Sequence[Rows | LongLog]) -> Rows:
+    """Return the rows of *logs*."""
+    if len(logs) == 1 and not isinstance(logs[0], LongLog):
+        return logs[0]
+    rows, at = np.empty((sum(map(len, logs)), COLUMNS), np.int64), 0
+    for log in logs:
+        part, at = rows[at : at + len(log)], at + len(log)
+        if isinstance(log, LongLog):
+            log.write(part)
+        else:
+            part[:] = log
+    return rows
+
+
 class Seat:
     """A core's structure of C, ``c``, and its bytes; the views of its counters; the buffers that it points to."""
 
@@ -116,6 +160,7 @@ class Seat:
         self.met = self.bytes[MET:][:16].cast("q")  # the number of a meeting, and of its cores
         self.counters = {f.name: memoryview(getattr(c, f.name)).cast("B").cast("q") for f in (*TASK, *CORE)}
         self.log = _pages(8 * CHUNK * COLUMNS).view(np.int64).reshape(CHUNK, COLUMNS)
+        self._packed = NO_WORDS
         self.allocs = _pages(8 * ALLOCATIONS * WORDS).view(np.uint64).reshape(ALLOCATIONS, WORDS)
         self.allocs[0] = 0, 0, 0, layout.NOWHERE, 0, 0, 0, 0
         self.words = memoryview(self.allocs.data).cast("B").cast("Q")
@@ -142,6 +187,23 @@ class Seat:
     def _call(self) -> None:
         assert self.called is not None
         self.called(*self.asked)
+
+    def lengthen(self) -> None:
+        """Provide more space for a log that is full in C, up to the most."""
+        used, many = self.c.packed_words, MORE_LOGS * max(layout.PACKED, len(self._packed))
+        if many <= MOST_PACKED:
+            words = _pages(8 * many).view(np.int64)
+            words[:used] = self._packed[:used]
+            self._packed, self.c.packed, self.c.packed_room = words, _where(words), many
+
+    def taken_log(self) -> "LongLog":
+        """Return the log of a task, with the space by which it has grown."""
+        c = self.c
+        rest = self.log[: c.nlog].copy()
+        log = LongLog(self._packed[: c.packed_words], rest, c.packed_rows + c.nlog)
+        self._packed, c.packed = NO_WORDS, None
+        c.packed_words = c.packed_rows = c.packed_room = c.nlog = 0
+        return log
 
     def deepen(self) -> None:
         """Provide space for the variables of recursive calls, before a core takes the seat."""
@@ -385,6 +447,8 @@ def taken() -> Seat:
 def give(seat: Seat) -> None:
     """Keep the seat of an ended core for a later one."""
     seat.called = None
+    if seat.c.packed_room:
+        seat.taken_log()
     if len(_kept) < KEPT and seat.most_flights == FIRST_FLIGHTS:
         _kept.append(seat)
 

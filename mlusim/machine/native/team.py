@@ -7,7 +7,7 @@ are resident at once; the cores of an ended union run a later one.
 
 import ctypes
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
     from mlusim.machine.native.chain import Chain
     from mlusim.machine.native.core import NativeCore
+    from mlusim.machine.native.seat import LongLog
     from mlusim.machine.scheduling.carrier import Carrier
     from mlusim.machine.session import Session
 
@@ -124,16 +125,28 @@ class Team:
         setattr(self.c, name, words.ctypes.data)
         return words
 
-    def begin(self, more: object, taken: object) -> None:
-        """Prepare the beginning of a launch: C calls *more* for another strand, and *taken* for Python to copy the rows of the logs."""
+    def begin(self, more: object, taken: object, longer: object) -> None:
+        """Prepare the beginning of a launch: C calls *more* for another strand, *taken* for Python to copy the rows of the logs, and *longer* for space in a full log."""
         c, sets = self.c, len(self._sets)
-        c.words, c.more, c.taken = self.lead.seat.given.at, id(more), id(taken)
+        c.words, c.more, c.taken, c.longer = self.lead.seat.given.at, id(more), id(taken), id(longer)
         c.admitted = c.ready = min(sets, c.unions)
         self._queue[: c.ready] = range(-1, -1 - c.ready, -1)
         self._sets_left[:] = range(sets)
         c.first, c.strand, c.strands, c.idle_strands, c.idle_sets, c.called = 0, 0, 1, 0, sets, 0
         self.ledger.begin_again()
         self.ledger.c.nrows = 0
+
+    def lengthen(self) -> None:
+        """Provide more space for the full log of the running core."""
+        self.cores[self.c.running].seat.lengthen()
+
+    def taken(self) -> "Iterator[Rows | LongLog]":
+        """Yield the logs of the ended tasks, which C drops: those in the ledger, and that of the last task if it has been full."""
+        ledger, seat = self.ledger, self.cores[self.c.running].seat
+        yield ledger.taken()
+        ledger.c.nrows = 0
+        if seat.c.packed_rows:
+            yield seat.taken_log()
 
     def places(self, done: Rows) -> Rows:
         """Return the places of the tasks *done*, in their order; rows of IPU cores and of memory cores are different in *done* afterwards."""

@@ -64,13 +64,37 @@ Ptr declared_(Core *m, int name, int site, int64_t place) {
   }
   return (Ptr)CALL_UP(m, name, site, a_integer(place, -1)).bits;
 }
+/* Store the rows of a full log: the first one, after the bits of the columns in which others differ, and these columns of all rows. */
+PART void pack_(Core *m) {
+  _Static_assert(COLUMNS < 64, "a word has a bit for each column");
+  const int64_t *first = (const int64_t *)m->log;
+  int64_t differ[COLUMNS] = {0}, *out = (int64_t *)m->packed + m->packed_words, *bits = out++;
+  for (int64_t i = 1; i < LOG_ROWS; i++) for (int k = 0; k < COLUMNS; k++) differ[k] |= first[COLUMNS * i + k] ^ first[k];
+  memcpy(out, first, sizeof(int64_t) * COLUMNS);
+  out += COLUMNS; *bits = 0;
+  for (int k = 0; k < COLUMNS; k++) {
+    if (!differ[k]) continue;
+    *bits |= INT64_C(1) << k;
+    for (int64_t i = 0; i < LOG_ROWS; i++) *out++ = first[COLUMNS * i + k];
+  }
+  m->packed_words = out - (int64_t *)m->packed; m->packed_rows += LOG_ROWS;
+}
+/* Make room in a full log: that of a team which C runs is packed while Python gives space for it; the rows of any other are for Python. */
+PART void full_(Core *m) {
+  const Team *t = m->chain ? (const Team *)((const Chain *)m->chain)->team : 0;
+  const int alone = t && !t->called;
+  if (alone && m->packed_words + PACKED > m->packed_room) call_(m, t->longer);
+  if (alone && m->packed_words + PACKED <= m->packed_room) pack_(m);
+  else up_(m, UP_LOG, 0, 0);
+  m->nlog = 0;
+}
 void note_(Core *m, int kind, int64_t argument, int64_t l0, int64_t l1, int64_t l2, int64_t l3, int64_t l4) {
   if (!m->timing) return;
   NOTED_(owns_(m, kind, (const int64_t[]){l0, l1, l2, l3, l4});)
   int64_t *r = (int64_t *)m->log + (int64_t)COLUMNS * m->nlog++;
   r[0] = kind; r[1] = argument; r[2] = l0; r[3] = l1; r[4] = l2; r[5] = l3; r[6] = l4;
   memcpy(r + LOG_SUMS, m->work, sizeof(int64_t) * (COLUMNS - LOG_SUMS));
-  if (m->nlog == LOG_ROWS) { up_(m, UP_LOG, 0, 0); m->nlog = 0; }
+  if (m->nlog == LOG_ROWS) full_(m);
 }
 /* Record the loads of a task before its first computation: see mlusim/time/quantities.py. */
 void head_ends_(Core *m) {

@@ -104,12 +104,14 @@ PART void chain_ends_(Core *m, Chain *c, int64_t met) {
   int64_t *done = (int64_t *)c->done + (TASK_PLACES + D_COLUMNS + c->given) * c->at;
   memcpy(done, m->work, sizeof(int64_t) * TASK_PLACES);
   done += TASK_PLACES;
-  done[D_HEAD_TRANSACTIONS] = m->head_transactions; done[D_HEAD_TRANSFERS] = m->head_transfers; done[D_NLOG] = m->nlog; done[D_MET] = met; done[D_WHO] = c->who;
+  done[D_HEAD_TRANSACTIONS] = m->head_transactions; done[D_HEAD_TRANSFERS] = m->head_transfers; done[D_NLOG] = m->packed_rows + m->nlog; done[D_MET] = met; done[D_WHO] = c->who;
   done += D_COLUMNS;
   const Alloc *a = (const Alloc *)m->allocs;
   for (int64_t k = 0; k < c->given; k++) done[k] = a[k + 1].read;
-  memcpy((int64_t *)c->rows + COLUMNS * c->nrows, m->log, sizeof(int64_t) * COLUMNS * (size_t)m->nlog);
-  c->nrows += m->nlog;
+  if (!m->packed_rows) { /* otherwise Python takes them */
+    memcpy((int64_t *)c->rows + COLUMNS * c->nrows, m->log, sizeof(int64_t) * COLUMNS * (size_t)m->nlog);
+    c->nrows += m->nlog;
+  }
   restore_(m, c);
 }
 PART void chain_begins_(Core *m, Chain *c, int64_t number) {
@@ -134,7 +136,7 @@ PART void chain_begins_(Core *m, Chain *c, int64_t number) {
   m->fuel = fuel; /* signals are handled as often as before */
   m->taskId = (int)task[T_TASKID]; m->taskIdX = (int)task[T_TASKIDX]; m->taskIdY = (int)task[T_TASKIDY]; m->taskIdZ = (int)task[T_TASKIDZ];
   m->coreId = (int)task[T_COREID]; m->segment = (int)task[T_SEGMENT];
-  c->met = 0;
+  c->met = 0; m->packed_words = m->packed_rows = 0;
   SCREENED_(task_begins_(m);)
 }
 /* Run the tasks of a chain up to the first that Python has to end. */
@@ -206,7 +208,7 @@ VISIBLE int64_t mlusim_team(Team *t, void (*entry)(Core *, const uint64_t *)) {
     } else {
       t->running = team_takes_(t);
       if (!team_runs_(t, next, entry)) return 1;
-      if (((Chain *)t->ledger)->nrows <= CHAIN_ROWS) continue;
+      if (((Chain *)t->ledger)->nrows <= CHAIN_ROWS && !((Core **)t->cores)[next]->packed_rows) continue;
       done = ((void *(*)(void *))t->call)(t->taken);
     }
     if (!done) return -1;

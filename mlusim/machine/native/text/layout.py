@@ -69,6 +69,8 @@ _CORE: Fields = (
     *_fields("ptr", "screen records sums cell_flags parts cover steps"),
     ("context", "i32", 1),
     ("chain", "ptr", 1),
+    ("packed", "ptr", 1),  # the rows of a log that has been full in C (`machine.native.seat`)
+    *_fields("i64", "packed_words packed_rows packed_room"),
     ("jump", "u64", 64),
 )
 _ALLOCATION = (
@@ -115,6 +117,7 @@ FIRST_POISON = 1 << 14
 CHAIN_DONE = ("head_transactions", "head_transfers", "nlog", "met", "who")
 """The fields of ``done`` for each task after the counters, and before the bytes read of each allocation."""
 CHAIN_ROWS = 2048  # rows of the logs of a chain
+PACKED = 1 + log.COLUMNS * (1 + log.CHUNK)  # the most words of the rows of a full log
 
 # Unions whose cores run in C and meet there (`machine.native.team`).  A core is numbered by its place in the
 # first set, the second and so on; in the queue a union that has not begun is -1 minus its number.
@@ -126,7 +129,9 @@ _TEAM = (
     ("called", "i64", 1),  # set if Python has taken over
     ("tensor", "i64", 1),  # number of the first tensor
     *_fields("i64", "sram"),
-    *_fields("ptr", "cores words call drop more taken switches queue strands_left sets_left table left"),
+    *_fields(
+        "ptr", "cores words call drop more taken longer switches queue strands_left sets_left table left"
+    ),
     *_fields("ptr", "order scopes slot expected meetings met pieces ledger"),
 )
 TEAM_CORE = ("task", "strand", "begun", "ended", "slot")
@@ -195,7 +200,7 @@ _DECLARED: Mapping[str, Any] = {
 def preamble() -> str:
     """Render the C declarations: the structures, and the numbers of rows, spaces, places of work and kinds of log rows."""
     constants: dict[str, int] = {
-        "ROWS": len(ISA), "PLACES": quantities.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
+        "ROWS": len(ISA), "PLACES": quantities.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "PACKED": PACKED, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES, "PATIENCE": PATIENCE,
         "FUEL": FUEL, "TURN_BYTES": TURN_BYTES, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
         "CELL_BYTES": DEEP_CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": copy_costs.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": copy_costs.UNIT, "START": copy_costs.START, "OPENING": quantities.OPENING, "LONGEST": quantities.LONGEST,
