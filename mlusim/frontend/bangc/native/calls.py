@@ -35,6 +35,7 @@ from mlusim.machine.native.text.door import (
     Use,
     door,
 )
+from mlusim.machine.native.text.joined import JoinedCall
 from mlusim.machine.native.text.layout import MOST_ARGUMENTS
 from mlusim.memory.space import code_address
 from mlusim.time.log import FOR_ALL
@@ -108,6 +109,17 @@ def _door(c: CWalker, node: ir.IntrinsicCall) -> Use | None:
             return None
     use = Use(node.row, tuple(arguments))
     return None if door(use, c.arch, c.mode) is None else use
+
+
+def joined_calls(c: CWalker, calls: Sequence[ir.IntrinsicCall]) -> list[JoinedCall] | None:
+    """Return *calls* as ones that may be joined; None if one has no door in C."""
+    joined = []
+    for call in calls:
+        use = None if call.row in RUN_TIME else _door(c, call)
+        if use is None:
+            return None
+        joined.append(JoinedCall(use, tuple(map(c.value, call.arguments)), c.site(call.span)))
+    return joined
 
 
 def _copy(c: CWalker, node: ir.IntrinsicCall, number: int, site: int) -> str:

@@ -199,6 +199,7 @@ class CWalker(Walker[str, str]):
     leaving: list[Any] = field(factory=list)
     signatures: dict[Signature, int] = field(factory=dict)  # of calls through pointers
     mode: Mode = Mode.ALONE
+    joining: Any = None  # how instructions are joined (`native.joining`), if they are
     covers: dict[tuple[str, int, int, bool | None], int] = field(factory=dict)
     """Statements (None) and outcomes of tests, with the numbers of their counters."""
     unset: frozenset[ir.Local] = frozenset()

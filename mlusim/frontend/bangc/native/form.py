@@ -5,6 +5,8 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from attrs import define
+
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, int8, int16, int32, int64
 from mlusim.counted import plural
@@ -15,6 +17,7 @@ from mlusim.frontend.bangc.fitting import limits_of, packed_number, packed_struc
 from mlusim.frontend.bangc.ir.walk import DEEP, circles
 from mlusim.frontend.bangc.native import calls, emit
 from mlusim.frontend.bangc.native.emit import CWalker, NoForm, ctype, dtype_of, literal, literal_bytes
+from mlusim.frontend.bangc.native.joining import Joining
 from mlusim.frontend.bangc.native.statements import STATEMENTS, cell, function, prototype
 from mlusim.frontend.bangc.native.values import VALUES, parts, registers_in_union, stamped, uses_registers
 from mlusim.frontend.bangc.runtime.core import by_zero, no_code, too_deep
@@ -27,6 +30,7 @@ from mlusim.kernel_frames import own_file
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Word, assemble, vector_registers
 from mlusim.machine.native.text.door import REGISTERS
+from mlusim.machine.native.text.joined import Joined
 from mlusim.machine.native.text.layout import CELL_BYTES, DEEP_CELL_BYTES, LITERAL, MOST_CELLS
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
@@ -49,10 +53,50 @@ _SPACES = {
 }  # "": a local array on the stack
 
 
+@define(eq=False)
 class CProgram(CWalker):
     """A program during its rendering in C; the walker with this room's tables."""
 
     values, statements = {**VALUES, **calls.CALLS}, STATEMENTS
+    joined: Joined | None = None
+
+    def body(self, nodes: Sequence[ir.Statement]) -> list[str]:
+        """Render statements in order, instructions that can be joined as one call."""
+        joining: Joining | None = self.joining
+        return super().body(nodes) if joining is None else joining.body(self, nodes, super().body)
+
+    def joined_functions(self) -> Iterator[str]:
+        """Yield the functions that perform several instructions."""
+        yield from () if self.joined is None else self.joined.texts.values()
+
+    def join(self, functions: Mapping[str, ir.Function]) -> None:
+        """Let instructions of *functions* be joined."""
+        self.joined = joined = Joined(self.arch)
+
+        def fits(calls_before: Sequence[ir.IntrinsicCall], call: ir.IntrinsicCall) -> bool:
+            every = calls.joined_calls(self, [*calls_before, call])
+            return every is not None and joined.fits(every[:-1], every[-1])
+
+        def call_of(some: Sequence[ir.IntrinsicCall]) -> str:
+            return joined.call(calls.joined_calls(self, some) or [])
+
+        self.joining = Joining(functions, fits, call_of)
+
+
+def _walker(
+    arch: Arch, plan: "LinkPlan", functions: Mapping[str, ir.Function], mode: Mode, *, covered: bool
+) -> CProgram:
+    """Return the walker for a program of *functions*; where each instruction counts by itself, none are joined."""
+    c = CProgram(
+        arch=arch,
+        pointed={symbol: n for n, symbol in enumerate(plan.pointed)},
+        mode=mode,
+        checked=mode is Mode.SCREENED,
+        covered=covered,
+    )
+    if mode is Mode.ALONE and not covered:
+        c.join(functions)
+    return c
 
 
 class BangForm:
@@ -111,14 +155,9 @@ class BangForm:
     def _render(self, arch: Arch, mode: Mode, covered: bool) -> NativeProgram:
         plan = self._plan()
         self._refuse(arch, plan)
-        c = CProgram(
-            arch=arch,
-            pointed={symbol: n for n, symbol in enumerate(plan.pointed)},
-            mode=mode,
-            checked=mode is Mode.SCREENED,
-            covered=covered,
-        )
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
+        by_symbol = {f.symbol: f for f in forms}
+        c = _walker(arch, plan, by_symbol, mode, covered=covered)
         variables = [(part, v) for part in plan.parts for v in _variables(part)]
         for _, variable in variables:
             c.place(variable)
@@ -136,13 +175,13 @@ class BangForm:
         first = [*_literals(c), *first]
         more += [("", len(literal_bytes(text))) for text in c.literals]
         heads = [f"{prototype(f)};" for f in forms]
-        by_pointer = [*calls.pointer_bodies(c, {f.symbol: f for f in forms}), *calls.class_bodies(c)]
+        by_pointer = [*calls.pointer_bodies(c, by_symbol), *calls.class_bodies(c)]
         heads += [*calls.pointer_heads(c), *calls.class_heads(c)]
         check_room(forms, bodies, deep, more)
         kinds = _records("".join((*heads, *bodies, *first)))
         if any(uses_registers(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
             kinds.insert(0, _registers(mode, forms))
-        text = "\n".join([*kinds, *heads, *bodies, *by_pointer, self._entry(first)])
+        text = "\n".join([*kinds, *c.joined_functions(), *heads, *bodies, *by_pointer, self._entry(first)])
         self._places = list(c.places)
         return NativeProgram(
             assemble(arch, calls.uses(c), text, mode),

@@ -14,19 +14,29 @@ COLD Ptr declared_(Core *m, int name, int site, int64_t place);
 
 #define FAR(space) ((space) == GDRAM || (space) == LDRAM)
 
+/* Instructions that are performed together (machine/native/text/joined.py); one after the other without optimisation, as who steps through them expects. */
+#ifdef __OPTIMIZE__
+#define AT_ONCE_(joined) (joined)
+#else
+#define AT_ONCE_(joined) 0
+#endif
+
 /* ---- accounts ---- */
 #define COSTLY_ 16 /* cost of functions and of elements moved singly, in bytes of simple instructions: roughly */
 ALWAYS void lines_(Core *m, int row, int64_t used, int64_t paid) {
   ((int64_t *)m->lines)[row] += paid;
   ((int64_t *)m->spare)[row] += -used & (VECTOR_BYTES - 1);
 }
-ALWAYS void vector_(Core *m, int row, int64_t used) {
+/* Account for *many* equal instructions of *used* bytes. */
+ALWAYS void vectors_(Core *m, int row, int64_t used, int64_t many) {
   int64_t paid = (used + VECTOR_BYTES - 1) / VECTOR_BYTES;
-  m->counts[row]++;
-  m->fuel -= used;
-  m->work[W_VECTOR] += paid + START;
-  lines_(m, row, used, paid);
+  m->counts[row] += many;
+  m->fuel -= used * many;
+  m->work[W_VECTOR] += (paid + START) * many;
+  ((int64_t *)m->lines)[row] += paid * many;
+  ((int64_t *)m->spare)[row] += (-used & (VECTOR_BYTES - 1)) * many;
 }
+ALWAYS void vector_(Core *m, int row, int64_t used) { vectors_(m, row, used, 1); }
 ALWAYS void passes_(Core *m, int row, int64_t used, int place) {
   m->work[place] += (used + VECTOR_BYTES - 1) / VECTOR_BYTES;
   m->fuel -= used * COSTLY_;

@@ -7,7 +7,7 @@ rejected here, and C accepts exactly what Python's door accepts.
 
 import functools
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 
 from attrs import field, frozen
@@ -33,7 +33,7 @@ from mlusim.machine.native.text.screen import (
     numbers_behind,
 )
 from mlusim.machine.native.text.sums import adds, later
-from mlusim.machine.native.text.templates import SUFFIX, RowCall, body
+from mlusim.machine.native.text.templates import SUFFIX, Each, RowCall, body, each
 from mlusim.time.log import FOR_ALL, FOR_IO, FOR_MOVE
 from mlusim.time.work import IN_SRAM, READS, TENSOR_SETUP, WRITES, macs
 
@@ -91,6 +91,36 @@ def door(use: Use, arch: Arch, mode: Mode = Mode.ALONE) -> str | None:
     except Unknown:
         return None
     return "\n".join(lines) + "\n"
+
+
+@frozen
+class Lane:
+    """A call of a row that does the same to each of ``elem_count`` elements, in parts: what `text.joined` joins with others.
+
+    *checks* is a C function of the call's arguments that returns whether the row's door performs it, *charges* one
+    that accounts for *many_* calls; *settles* says whether it first settles a pipe, *repeats* whether only
+    ``elem_count`` decides its charges. *numbers* are declarations of the scalars that *each* names, of a name and a given value.
+    """
+
+    use: Use
+    row: Intrinsic
+    names: tuple[str, ...]
+    types: Mapping[str, DType]
+    each: Each
+    checks: str
+    charges: str
+    settles: bool
+    repeats: bool
+    numbers: Mapping[str, Callable[[str, str], str]]
+
+
+@functools.lru_cache(maxsize=4096)
+def lane(use: Use, arch: Arch) -> Lane | None:
+    """Return the parts of *use* on *arch*; None if its row is not done element by element, or has no C."""
+    try:
+        return _Door(use, arch, Mode.ALONE).lane()
+    except Unknown:
+        return None
 
 
 @functools.cache
@@ -172,7 +202,6 @@ class _Door:
 
     def _facts(self) -> Iterator[str]:
         """Render the facts used by formulas: omitted arguments, sizes, kinds and phases of operands."""
-        yield from self._noted()
         facts: dict[str, int | str] = {"generation": self.arch.generation}
         for p in self.row.given:
             facts[f"{_RESERVED.get(p.name, p.name)}_given"] = int(p.name in self.given)
@@ -181,7 +210,6 @@ class _Door:
                 facts[f"sizeof_{p.name}"] = self.types[p.name].size
                 facts[f"kind_{p.name}"] = f"KIND_{self.types[p.name].kind.upper()}"
         yield f"  enum {{ {', '.join(f'{name} = {value}' for name, value in facts.items())} }};"
-        yield "again:;"
         for o in self.operands:
             yield f"  At a_{o.name} = see(m, p_{o.name}); const int64_t phase_{o.name} = a_{o.name}.o % {self.types[o.name].size}; (void)phase_{o.name};"
             if self.row.form == "strided":
@@ -190,9 +218,6 @@ class _Door:
             if p.name in self.absent and p.kind == "count":
                 default = p.default if isinstance(p.default, int) else 0
                 yield f"  const int64_t {p.name} = {default}; (void){p.name};"
-        for o in self.operands:
-            if o.partial:  # as far as the data may point
-                yield f"  if (UNLIKELY(out(a_{o.name}, {self._extent(o)}) && deepen_(m))) goto again;"
 
     def _repetitions(self, o: Operand) -> str:
         """Render the number of repetitions of the pieces of *o*, and their distance in bytes; without strides there is one piece."""
@@ -230,7 +255,7 @@ class _Door:
             yield f"  IDLE_(m->memory_core, {'' if result == 'void' else 'result'})"
         if self._asked:
             yield "  Asked_ asked_; asked_.all = 0;"
-        yield from self._facts()
+        yield from self._begun()
         yield from (f"  if (UNLIKELY({condition})) goto slow;" for condition in self._broken())
         yield from self._values()
         yield from self._arrays()
@@ -251,6 +276,53 @@ class _Door:
             yield "  m->site = site; atomic_step_(m, !changed_);"
         yield from self._slow(result, "forgets_(&asked_); " * self._asked)
         yield "}"
+
+    def _begun(self) -> Iterator[str]:
+        """Render what precedes the checks, which are made again when more of a memory has become poison."""
+        yield from self._noted()
+        yield "again:;"
+        yield from self._facts()
+        for o in self.operands:
+            if o.partial:  # as far as the data may point
+                yield f"  if (UNLIKELY(out(a_{o.name}, {self._extent(o)}) && deepen_(m))) goto again;"
+
+    def lane(self) -> Lane | None:
+        """Return the parts of the call; None if it is not one loop over its elements."""
+        whole = each(RowCall(self.row, self.types, self.scalars | self.absent))
+        counts = [p.name for p in self.row.given if p.kind == "count" and p.name in self.given]
+        pointers = {name for name, argument in self.given.items() if argument.pointer}
+        if (
+            whole is None
+            or self.row.form != "dense"
+            or self.row.returns != "None"
+            or counts != ["elem_count"]
+            or pointers != {o.name for o in self.operands}
+            or any(o.partial or self.formula(o.extent, o) != "elem_count" for o in self.operands)
+            or any(isinstance(step, steps.Spin) for step in self.steps)
+        ):
+            return None
+        parameters, name = ", ".join(["Core *m", *self._parameters()]), self.use.name
+        facts, charged = list(self._facts()), list(charges(self.steps, self, "many_"))
+        passes = f"  return !({' || '.join(self._broken())});"
+        lead = self.types[self.row.same[0]] if self.row.same else next(iter(self.types.values()))
+        return Lane(
+            use=self.use,
+            row=self.row,
+            names=tuple(self.given),
+            types=self.types,
+            each=whole,
+            checks="\n".join([f"ALWAYS int {name}_fits({parameters}) {{", *facts, passes, "}"]),
+            charges="\n".join(
+                [f"ALWAYS void {name}_paid({parameters}, int64_t many_) {{", *facts, *charged, "}"]
+            ),
+            settles=any(isinstance(step, steps.Settle) for step in self.steps),
+            repeats=len(charged) == 1 and charged[0].startswith(REPEATED),
+            numbers={
+                name: functools.partial(self._converted, name, self.types.get(name) or lead)
+                for name in self.given
+                if name not in pointers and name != "elem_count"
+            },
+        )
 
     @property
     def _asked(self) -> bool:
@@ -383,19 +455,19 @@ class _Door:
                     yield f"  T_{SUFFIX[lead.name]} {name} = 0;"
             elif not self.given[p.name].pointer and not self._whole(p.name):
                 target = self.types.get(p.name) or lead
-                yield f"  {self._converted(p.name, name, target)}"
+                yield f"  {self._converted(p.name, target, name, f'g_{p.name}')}"
 
-    def _converted(self, name: str, shown: str, target: DType | None) -> str:
+    def _converted(self, name: str, target: DType | None, shown: str, given: str) -> str:
         dtype = self.given[name].dtype
         if dtype is None or target is None:
             raise Unknown(name)
         suffix = SUFFIX[target.name]
         if dtype is target:
-            return f"T_{suffix} {shown} = g_{name};"
+            return f"T_{suffix} {shown} = {given};"
         # C leaves this undefined out of range, where Python's door saturates.
         if dtype.kind == "float" and target.kind != "float":
             raise Unknown(name)
-        value = f"GET_{SUFFIX[dtype.name]}(g_{name})"
+        value = f"GET_{SUFFIX[dtype.name]}({given})"
         return f"T_{suffix} {shown} = PUT_{suffix}({value});"
 
     # -- checks ---------------------------------------------------------------------------------
@@ -504,13 +576,19 @@ class _Door:
 PRODUCTS = 8  # products of the tensor unit that take about as long as a byte of a simple instruction
 
 
-def charges(recipe: Sequence[object], call: "_Door") -> Iterator[str]:
-    """Render the lines that count one execution, and its work unless the operand is a number in *call*."""
+REPEATED = "  vectors_("
+
+
+def charges(recipe: Sequence[object], call: "_Door", many: str = "1") -> Iterator[str]:
+    """Render the lines that count one execution, and its work unless the operand is a number in *call*.
+
+    Lines that begin with `REPEATED` count *many* executions.
+    """
     charged = False
     for step in recipe:
         match step:
             case steps.ChargeVector(amount=amount) if amount.operand.name not in call.scalars:
-                yield _vector(step, call)
+                yield _vector(step, call, many)
                 charged = True
             case steps.Count():
                 counted = f"  m->counts[{call.number}]++;"
@@ -542,7 +620,7 @@ def _access(step: steps.AccessScalar, counted: str, *, noted: bool) -> Iterator[
         yield f"  m->site = site; poll_load(m, a_{o.name}.a->address + (uint64_t)a_{o.name}.o);"
 
 
-def _vector(step: steps.ChargeVector, call: "_Door") -> str:
+def _vector(step: steps.ChargeVector, call: "_Door", many: str) -> str:
     """Return the lines of the vector unit; the function of the run-time counts the instruction too."""
     width = max(call.types[o.name].size for o in (step.width.lead, *step.width.beside))
     count = call.formula(step.amount.extent, step.amount.operand)
@@ -552,7 +630,7 @@ def _vector(step: steps.ChargeVector, call: "_Door") -> str:
             return f"  transpose_(m, {call.number}, {used}, {count});"
         case Passes.FUNCTION | Passes.EXPONENTIAL | Passes.REDUCTION | Passes.FUSION | Passes.POOLING:
             return f"  passes_(m, {call.number}, {used}, W_{step.passes.name}S);"
-    return f"  vector_(m, {call.number}, {used});"
+    return f"{REPEATED}m, {call.number}, {used}, {many});"
 
 
 def _tensor(step: steps.ChargeTensor, call: "_Door") -> str:

@@ -45,22 +45,64 @@ class RowCall(NamedTuple):
         return [n for n, o in self.row.operands.items() if o.access == "read"]
 
 
+class Each(NamedTuple):
+    """The number that a row stores in element ``i`` of ``dst``: the expression *text* of letters, in the type with suffix *suffix*.
+
+    *reads* are the letters of elements ``i`` of operands, *numbers* those of scalars: each a letter, a name and a suffix.
+    """
+
+    text: str
+    reads: tuple[tuple[str, str, str], ...]
+    numbers: tuple[tuple[str, str, str], ...]
+    suffix: str
+
+    def loop(self) -> str:
+        """Render the row as a loop over its elements."""
+        numbers = "".join(f"const U_{s} {x} = GET_{s}({name}); " for x, name, s in self.numbers)
+        reads = " ".join(f"U_{s} {x} = GET_{s}(((const T_{s} *){name})[i]);" for x, name, s in self.reads)
+        # INDEPENDENT is valid: the only overlap that the door accepts is a source exactly at the destination.
+        return (
+            f"{numbers}INDEPENDENT for (int64_t i = 0; i < elem_count; i++) "
+            f"{{ {reads} ((T_{self.suffix} *)dst)[i] = PUT_{self.suffix}({self.text}); }}"
+        )
+
+
 def body(call: RowCall) -> str | None:
     """Render the C statements of *call*; None if its row has none."""
+    text = _rendered(call)
+    return _substituted(call, text.loop() if isinstance(text, Each) else text)
+
+
+def each(call: RowCall) -> Each | None:
+    """Return what *call* does to each element; None if its row is no such loop."""
+    text = _rendered(call)
+    if not isinstance(text, Each):
+        return None
+
+    def filled(letters: tuple[tuple[str, str, str], ...]) -> tuple[tuple[str, str, str], ...]:
+        return tuple((x, name, str(_substituted(call, suffix))) for x, name, suffix in letters)
+
+    expression, suffix = (str(_substituted(call, part)) for part in (text.text, text.suffix))
+    return Each(expression, filled(text.reads), filled(text.numbers), suffix)
+
+
+def _rendered(call: RowCall) -> "Each | str | None":
     row = call.row
     if row.call is not CallStyle.BODY:
-        text = _mapped(call, row.body)
-    elif isinstance(row.native, str):
-        text = row.native or None
-    else:
-        name, *details = row.native
-        template = TEMPLATES[name]
-        text = template if isinstance(template, str) else template(call, *details)
+        return _mapped(call, row.body)
+    if isinstance(row.native, str):
+        return row.native or None
+    name, *details = row.native
+    template = TEMPLATES[name]
+    return template if isinstance(template, str) else template(call, *details)
+
+
+def _substituted(call: RowCall, text: str | None) -> str | None:
     suffixes = {n: SUFFIX[d.name] for n, d in call.types.items()}
     return None if text is None else Template(text).substitute(suffixes)
 
 
-def _mapped(call: RowCall, function: Callable[..., Any]) -> str | None:
+def _mapped(call: RowCall, function: Callable[..., Any]) -> Each | str | None:
     """Render one NumPy function, element by element; an argument that is not an operand is a scalar."""
     names = [p.name for p in call.row.given if p.kind != "count" and p.name != "dst"]
     expression = _expression(function, call.dst)
@@ -69,29 +111,25 @@ def _mapped(call: RowCall, function: Callable[..., Any]) -> str | None:
     return _elementwise(call, expression, names)
 
 
-def _elementwise(call: RowCall, text: str, names: Sequence[str]) -> str:
+def _elementwise(call: RowCall, text: str, names: Sequence[str]) -> Each | str:
     """Render ``dst[i] = text`` over the sources *names*, called a, b, c in the expression.
 
     Halves and bfloat16 are widened and narrowed in tiles, for which vector code handles eight at a time.
     """
     letters = dict(zip(names, "abc", strict=False))
     tiles = [n for n in names if n in call.types and n not in call.scalars]
+    if call.dst.size != 2 or call.dst.kind != "float":
+        reads = tuple((letters[n], n, f"${n}") for n in tiles)
+        return Each(text, reads, tuple((letters[n], n, "$dst") for n in names if n not in tiles), "$dst")
     lines = [f"const U_$dst {letters[n]} = GET_$dst({n});" for n in names if n not in tiles]
-    if call.dst.size == 2 and call.dst.kind == "float":
-        lines.append(
-            "for (int64_t k = 0; k < elem_count; k += TILE) { int64_t n = smaller_(elem_count - k, TILE); float out_[TILE];"
-        )
-        lines += [f"float {letters[n]}_[TILE]; widen_${n}({letters[n]}_, {n} + k, n);" for n in tiles]
-        get = " ".join(f"float {letters[n]} = {letters[n]}_[i];" for n in tiles)
-        lines.append(
-            f"for (int64_t i = 0; i < n; i++) {{ {get} out_[i] = {text}; }} narrow_$dst(dst + k, out_, n); }}"
-        )
-    else:
-        get = " ".join(f"U_${n} {letters[n]} = GET_${n}({n}[i]);" for n in tiles)
-        # INDEPENDENT is valid: the only overlap that the door accepts is a source exactly at the destination.
-        lines.append(
-            f"INDEPENDENT for (int64_t i = 0; i < elem_count; i++) {{ {get} dst[i] = PUT_$dst({text}); }}"
-        )
+    lines.append(
+        "for (int64_t k = 0; k < elem_count; k += TILE) { int64_t n = smaller_(elem_count - k, TILE); float out_[TILE];"
+    )
+    lines += [f"float {letters[n]}_[TILE]; widen_${n}({letters[n]}_, {n} + k, n);" for n in tiles]
+    get = " ".join(f"float {letters[n]} = {letters[n]}_[i];" for n in tiles)
+    lines.append(
+        f"for (int64_t i = 0; i < n; i++) {{ {get} out_[i] = {text}; }} narrow_$dst(dst + k, out_, n); }}"
+    )
     return "\n  ".join(lines)
 
 
@@ -179,13 +217,17 @@ def _narrowing(_call: RowCall, mode: str) -> str:
     return f"for (int64_t i = 0; i < elem_count; i++) dst[i] = narrow_to_$dst((double)src[i], {MODES[mode]});"
 
 
-def _reduction(call: RowCall, function: Any) -> str | None:
+def _reduction(call: RowCall, function: Any) -> Each | None:
     """Render an atomic without a result; *function* is NumPy's or a text in a (the old value) and b."""
     expression = _expression(function, call.dst)
     if expression is None:
         return None
-    get = "GET_$dst(src)" if "src" in call.scalars else "GET_$dst(src[i])"
-    return f"INDEPENDENT for (int64_t i = 0; i < elem_count; i++) {{ U_$dst a = GET_$dst(dst[i]), b = {get}; (void)a; dst[i] = PUT_$dst({expression}); }}"
+    old, new = ("a", "dst", "$dst"), ("b", "src", "$dst")
+    return (
+        Each(expression, (old,), (new,), "$dst")
+        if "src" in call.scalars
+        else Each(expression, (old, new), (), "$dst")
+    )
 
 
 def _fetching(call: RowCall, function: Any) -> str | None:
@@ -200,18 +242,21 @@ def _fetching(call: RowCall, function: Any) -> str | None:
     )
 
 
-def _divide(call: RowCall) -> str:
+def _divide(call: RowCall) -> Each | str:
     """Render a quotient, for integers rounded toward zero; Python rejects a divisor of 0."""
     if call.dst.kind == "float":
         return _elementwise(call, "a / b", _BOTH)
     text = "(int64_t)a / (int64_t)b"  # in 32 bits the lowest divided by -1 would trap
-    return _no_zero(call) + _elementwise(call, text, _BOTH)
+    return _no_zero(call, _elementwise(call, text, _BOTH))
 
 
 def _remainder(call: RowCall) -> str:
     if call.dst.kind == "float":
-        return _elementwise(call, "fmodf(a, b)", _BOTH)
-    return _no_zero(call) + _elementwise(call, "(int64_t)a % (int64_t)b", _BOTH)
+        remainders = _elementwise(call, "fmodf(a, b)", _BOTH)
+        return (
+            remainders.loop() if isinstance(remainders, Each) else remainders
+        )  # no vector code has this function
+    return _no_zero(call, _elementwise(call, "(int64_t)a % (int64_t)b", _BOTH))
 
 
 def _compared_filter(call: RowCall) -> str:
@@ -235,10 +280,12 @@ def _compared_filter(call: RowCall) -> str:
 _BOTH = ("src0", "src1")
 
 
-def _no_zero(call: RowCall) -> str:
+def _no_zero(call: RowCall, quotients: Each | str) -> str:
+    """Render *quotients* after a look for divisors of 0."""
+    text = quotients.loop() if isinstance(quotients, Each) else quotients
     if "src1" in call.scalars:
-        return "if (src1 == 0) SLOW;\n  "
-    return "for (int64_t i = 0; i < elem_count; i++) if (src1[i] == 0) SLOW;\n  "
+        return f"if (src1 == 0) SLOW;\n  {text}"
+    return f"for (int64_t i = 0; i < elem_count; i++) if (src1[i] == 0) SLOW;\n  {text}"
 
 
 def _mask(call: RowCall) -> str:
@@ -250,14 +297,10 @@ def _mask(call: RowCall) -> str:
     )
 
 
-def _bitwise(call: RowCall, function: Callable[..., Any]) -> str:
+def _bitwise(call: RowCall, function: Callable[..., Any]) -> Each:
     """Render an operation on the bits of two sources, floats too."""
-    word = f"T_u{8 * call.dst.size}"
-    return (
-        f"{word} *to = ({word} *)dst; const {word} *a_ = (const {word} *)src0, *b_ = (const {word} *)src1;\n"
-        "  INDEPENDENT for (int64_t i = 0; i < elem_count; i++) { "
-        f"{word} a = a_[i], b = b_[i]; to[i] = ({word})({EXPRESSIONS[function]['uint']}); }}"
-    )
+    word = f"u{8 * call.dst.size}"
+    return Each(EXPRESSIONS[function]["uint"], (("a", "src0", word), ("b", "src1", word)), (), word)
 
 
 def _extreme(_call: RowCall, beats: str, absolute: bool) -> str:
@@ -558,7 +601,7 @@ def _conv(call: RowCall) -> str:
     )
 
 
-TEMPLATES: Mapping[str, str | Callable[..., str | None]] = {
+TEMPLATES: Mapping[str, str | Callable[..., Each | str | None]] = {
     "compared_filter": _compared_filter,
     "cycle": _cycle,
     # An expression of all sources that is the same for every kind of element.

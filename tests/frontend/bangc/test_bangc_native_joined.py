@@ -1,0 +1,137 @@
+"""Instructions that C performs together: the same bytes, counts, times and faults as one after the other."""
+
+import numpy as np
+import pytest
+from engines import alike
+
+import mlusim
+from mlusim.arch.catalog import find_board
+
+WEIGHTED = """\
+__nram__ float room[4096];
+
+__mlu_func__ void keep(float *to, float *from, float *mask, int n) {
+  __bang_band((int *)to, (int *)from, (int *)mask, n);
+}
+
+__mlu_func__ void weigh(float *sums, float *part, float *kept, float *data, float *mask, float a, float b, int at, int n, int padded) {
+  __bang_mul_scalar(part, data, a, padded);
+  keep(kept, part, mask, padded);
+  __bang_atomic_reduce_add(sums, kept, n);
+  __bang_mul_scalar(part, data, b, padded);
+  keep(kept, part, mask, padded);
+  __bang_atomic_reduce_add(sums + at, kept, n);
+}
+
+__mlu_global__ void weighted(float *sums, float *out, const float *data, int at, int n, int padded, int kept, int mask) {
+  if (__is_mpu()) return;
+  __memcpy(room, data, 2048 * sizeof(float), GDRAM2NRAM);
+  __bang_ge_scalar(room + mask, room, 0.5f, 512);
+  for (int turn = 0; turn < 3; turn++) weigh(sums, room + 2048, room + kept, room, room + mask, 0.25f, -3.0f, at, n, padded);
+  __memcpy(out, room, 4096 * sizeof(float), NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "n", "padded", "kept", "mask"),
+    [
+        (600, 512, 512, 3000, 3600),
+        (0, 512, 512, 3000, 3600),
+        (100, 512, 512, 3000, 3600),
+        (600, 500, 512, 3000, 3600),
+        (600, 512, 512, 2048, 3600),
+        (600, 512, 512, 2148, 3600),
+        (600, 512, 512, 0, 3600),
+        (600, 512, 512, 3000, 2048),
+        (600, 1, 1, 3000, 3600),
+        (600, 512, 512, 3700, 3000),
+        (1900, 512, 512, 3000, 3600),
+        (600, 512, 0, 3000, 3600),
+    ],
+)
+def test_weighted_sums(load_once, at, n, padded, kept, mask):
+    """Apart, at one place, overlapping, of different lengths, in place, reaching past the end, and of nothing."""
+    data = np.random.default_rng(1).standard_normal(2048).astype(np.float32)
+    kernel = load_once(WEIGHTED)["weighted"]
+    sums, out = np.ones(2048, np.float32), np.zeros(4096, np.float32)
+
+    alike(kernel, (sums, out, data, at, n, padded, kept, mask))
+
+    assert "if (!AT_ONCE_(joined_" in kernel.native.program(find_board("MLU370-X4").arch).text
+
+
+MIXED = """\
+__nram__ float a[512];
+__nram__ float b[512];
+__nram__ float c[512];
+__nram__ int whole[512];
+__nram__ short small[512];
+
+__mlu_global__ void mixed(float *out, int *wholes, const float *data, int n, float by, int late) {
+  if (__is_mpu()) return;
+  __bang_add_scalar(c, a, 1.0f, 3);
+  __bang_add(b, c, a, 3);
+  __memcpy(a, data, n * sizeof(float), GDRAM2NRAM);
+  if (late) __memcpy_async(b, data + n, n * sizeof(float), GDRAM2NRAM);
+  else __memcpy(b, data + n, n * sizeof(float), GDRAM2NRAM);
+  __bang_add(c, a, a, n);
+  __bang_sub(c, c, b, n);
+  __bang_maxequal(a, a, c, n);
+  __bang_mul_scalar(c, c, by, n);
+  __bang_relu(c, c, n);
+  __bang_atomic_reduce_add(out, c, n);
+  __bang_atomic_reduce_max(out, a, n);
+  __bang_lt(b, a, c, n);
+  __sync();
+  __bang_eq_scalar(whole, (int *)b, 0, n);
+  __bang_add_scalar(whole, whole, -7, n);
+  __bang_bxor(whole, whole, (int *)a, n);
+  __bang_mul(whole, whole, whole, n);
+  __bang_write_value(small, 512, (short)3);
+  __bang_add(small, small, small, n);
+  __bang_sub_scalar(small, small, (short)9, n);
+  __memcpy(out + 512, a, n * sizeof(float), NRAM2GDRAM);
+  __memcpy(out + 1024, b, n * sizeof(float), NRAM2GDRAM);
+  __memcpy(out + 1536, c, n * sizeof(float), NRAM2GDRAM);
+  __memcpy(wholes, whole, 512 * sizeof(int), NRAM2GDRAM);
+  __memcpy(wholes + 512, small, 512 * sizeof(short), NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize("late", [0, 1])
+@pytest.mark.parametrize("n", [1, 33, 512, 513])
+def test_rows_of_several_kinds(load_once, n, late):
+    """Sums, comparisons, bits and integers that wrap, of memory with values and without, with a copy in flight; and past the end."""
+    data = np.random.default_rng(2).standard_normal(1026).astype(np.float32)
+    out, wholes = np.zeros(2048, np.float32), np.zeros(1024, np.int32)
+
+    alike(load_once(MIXED)["mixed"], (out, wholes, data, n, 1e38, late), dim=(4, 1, 1), kind=mlusim.UNION1)
+
+
+CHANGED = """\
+__nram__ float room[256];
+
+__mlu_func__ float changes(float *at, int n) { *at = 2.0f; return *at + n; }
+
+__mlu_global__ void changed(float *out, int n) {
+  if (__is_mpu()) return;
+  float by = 1.0f;
+  float *place = &by;
+  __bang_write_value(room, 256, 0.5f);
+  __bang_add_scalar(room, room, room[3], n);
+  __bang_mul_scalar(room, room, changes(place, n), n);
+  __bang_add_scalar(room, room, by, n);
+  __bang_mul_scalar(room, room, n / 4, n);
+  __bang_add_scalar(room, room, *place, n++);
+  __bang_add_scalar(room, room, 3.0f, n);
+  __bang_mul_scalar(room, room, room[7], n);
+  __memcpy(out, room, sizeof(room), NRAM2GDRAM);
+}
+"""
+
+
+def test_arguments_that_an_instruction_changes(load_once):
+    """A number in memory is read after the instruction before; what has an effect happens once and in its place."""
+    alike(load_once(CHANGED)["changed"], (np.zeros(256, np.float32), 64))
