@@ -1,6 +1,6 @@
 """Instructions that follow each other, joined: one C function checks them all, and runs once over their elements.
 
-A row's own door checks its operands, loads them and stores its result, for each instruction anew. Where several rows
+A row's own door checks its operands, loads them and stores its result, once more for each instruction. Where several rows
 work on the same number of elements, a joined function keeps what one has computed for the next, and stores only what
 is left in the end. It performs all of them, or none: if a check fails, if numbers of elements differ, or if two of
 their operands overlap, the doors are called one after the other.
