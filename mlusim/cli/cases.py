@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
-from mlusim.cli import entry, options, plain_text, show
+from mlusim.cli import entry, options, show
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.programs.cases import KernelCase, cases_in, chosen_case
 from mlusim.programs.kernel_call import named_values
@@ -119,5 +119,5 @@ def ended(
         return run(arguments_of(args, case)), None
     except MlusimError as error:
         # On standard error: standard output must hold only the document of --json.
-        plain_text.remark(f"error: case {case.name} at {case.place}: {said(error)}")
+        show.remark(f"error: case {case.name} at {case.place}: {said(error)}")
         return entry.FAULT if isinstance(error, Fault) else entry.USAGE, error

@@ -17,7 +17,7 @@ from mlusim.check import checking, schedules
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.formats import findings_text, junit, renderables, sarif, summary
 from mlusim.check.kernel_calls import PLANS, carved_again, check_call, check_program
-from mlusim.cli import entry, plain_text, programs, show
+from mlusim.cli import entry, programs, show
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.cases import applied, chosen
 from mlusim.cli.options import (
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         return entry.FAULT
     # A script that could not run was not checked, which is not a checker's finding.
     if script and not programs.is_python_call(args) and report.problems and not report.errors:
-        plain_text.remark(f"error: {report.problems[0]}")
+        show.remark(f"error: {report.problems[0]}")
         return entry.USAGE
     return entry.CLEAN if report.clean else entry.FINDINGS
 
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
 def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script: bool) -> list[Checked]:
     """Run the program of a replay file, a script, or the cases of an operator."""
     # A program that reads the report from standard output must not find other text there.
-    with plain_text.printing_aside(form != "text" and args.output is None):
+    with show.printing_aside(form != "text" and args.output is None):
         if args.replay is not None:
             return [_replayed(schedules.replay_in(read_text(args.replay), args.replay), args, names)]
         if script:
@@ -316,7 +316,7 @@ def _refuse_odd_schedules(args: argparse.Namespace) -> None:
 def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
     if args.output:
         write_text(args.output, FORMATS[form](report))
-        plain_text.remark(f"{args.output}: {summary(report)}")
+        show.remark(f"{args.output}: {summary(report)}")
     elif form == "text":
         show.put(map(Unfolded, renderables(report)))
     else:
@@ -327,7 +327,7 @@ def _record(name: str, runs: Sequence[Checked]) -> None:
     """Write the replay file of the difference; without a difference only say so."""
     difference = next((f for run in runs for f in run.findings if f.id == schedules.RULE), None)
     if difference is None:
-        plain_text.remark(f"{name}: not written, for no schedule differs")
+        show.remark(f"{name}: not written, for no schedule differs")
     else:
         write_text(name, json_text(schedules.replay_document(difference, mlusim.__version__)))
-        plain_text.remark(f"{name}: run it with `mlusim check --replay {name}`")
+        show.remark(f"{name}: run it with `mlusim check --replay {name}`")

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from mlusim.cli import entry, plain_text, programs, show
+from mlusim.cli import entry, programs, show
 from mlusim.cli.cases import applied, chosen
 from mlusim.cli.launched import Launched, launched
 from mlusim.document import Document, Unfolded
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     for name, text_of in ((args.lcov, coverage.lcov), (args.html, coverage.coverage_page)):
         if name is not None:
             write_text(name, text_of(record))
-            plain_text.wrote("coverage", name)
+            show.wrote("coverage", name)
     return max((each.finish() for each in done), default=entry.CLEAN)
 
 
@@ -49,7 +49,7 @@ def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Sequence[La
     calls = [applied(args, case) for case in chosen(args)] if programs.is_cases(args.program) else [args]
     run = [programs.judged_program_of(call) for call in calls]
     counting = LineCoverage()
-    with plain_text.printing_aside(args.json), attending([counting]):
+    with show.printing_aside(args.json), attending([counting]):
         done = [launched(program, lines=False) for program in run]
     ends = [each.ended for each in done]
     if not counting.launches and all(end is None or isinstance(end, str) for end in ends):
@@ -98,5 +98,5 @@ def covering(args: argparse.Namespace) -> Iterator[None]:
                 name, coverage.record_of(counting.lines, counting.launches, counting.branches)
             )
             for line in coverage.coverage_text(record).splitlines():
-                plain_text.remark(line)
-            plain_text.wrote("coverage", name)
+                show.remark(line)
+            show.wrote("coverage", name)

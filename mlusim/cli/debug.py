@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from mlusim.cli import entry, options, plain_text, programs
+from mlusim.cli import entry, options, programs, show
 from mlusim.debug import Console, DebugSession, Reply
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.tui.terminal import Terminal, terminal_taken
@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     import rich.text as texts
     from rich import syntax
 
-    from mlusim.cli import cases, show as output
+    from mlusim.cli import cases
     from mlusim.debug import recording as recordings
     from mlusim.debug.recording import Recording
     from mlusim.debug.tui import app as screen
 else:  # a session that is not interactive has no colours
-    cases, output, recordings, screen, terminals, syntax, texts = lazy(
+    cases, recordings, screen, terminals, syntax, texts = lazy(
         "mlusim.cli.cases",
-        "mlusim.cli.show",
         "mlusim.debug.recording",
         "mlusim.debug.tui.app",
         "rich.console",
@@ -61,12 +60,12 @@ def run(args: argparse.Namespace) -> int:
         return _full_screen(args, history, recording)
     if args.json and not (args.command or args.script):
         raise UsageError("--json goes with --command or --script")
-    with plain_text.printing_aside(args.json):
+    with show.printing_aside(args.json):
         console, notes = _console(args, history, recording)
         try:
             with interruptible(lambda: console.session.interrupt()):  # noqa: PLW0108 - `replay` changes the session
                 for note in notes:
-                    plain_text.remark(f"note: {note}")
+                    show.remark(f"note: {note}")
                 if not (args.command or args.script):
                     return _interactive(console)
                 replies = _scripted(args, console)
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         finally:
             console.session.close()
     if args.json:
-        output.emit(document)
+        show.emit(document)
     return code
 
 
@@ -95,12 +94,12 @@ def _recording(args: argparse.Namespace) -> "Recording | None":
 def _shown(recording: "Recording | None") -> int:
     """Print the code that the recording would run."""
     if recording is not None:
-        plain_text.say(
+        show.text(
             options.listing(recording.code) or f"{recording.name} holds a call of {recording.stored_name}"
         )
         for breakpoint_ in recording.facts.breakpoints:
             if breakpoint_.condition:
-                plain_text.say(
+                show.text(
                     options.listing(
                         {f"the condition of breakpoint {breakpoint_.words}": breakpoint_.condition}
                     )
@@ -126,11 +125,11 @@ def _scripted(args: argparse.Namespace, console: Console) -> list[tuple[str, Rep
     replies: list[tuple[str, Reply]] = []
     for text in _given(args):
         if not args.json:
-            plain_text.say(f"{PROMPT}{text}")
+            show.text(f"{PROMPT}{text}")
         reply = console.execute(text)
         replies.append((text, reply))
         if not args.json and reply.text:
-            plain_text.say(reply.text)
+            show.text(reply.text)
         if not reply.ok or reply.leaves:
             break
     return replies
@@ -172,13 +171,13 @@ def _code(console: Console, ok: bool) -> int:
 def _interactive(console: Console) -> int:
     """Read commands until one ends the debugger or the input ends."""
     terminal = sys.stdin.isatty()
-    plain_text.say(f"mlusim debug {console.session.program.name}: `help` lists the commands, `run` begins")
-    show(console.stop_text(), terminal=terminal)
+    show.text(f"mlusim debug {console.session.program.name}: `help` lists the commands, `run` begins")
+    answer(console.stop_text(), terminal=terminal)
     if not terminal:
         return _code(console, _conversation(console, terminal=False))
     with recalled(console):
         for text in begin(console):
-            show(text, terminal=True)
+            answer(text, terminal=True)
         _conversation(console, terminal=True)
     return entry.CLEAN
 
@@ -202,7 +201,7 @@ def _conversation(console: Console, *, terminal: bool) -> bool:
             reply = console.execute(line)
         ok = reply.ok
         if reply.text:
-            show(reply.text, terminal=terminal)
+            answer(reply.text, terminal=terminal)
         if reply.leaves:
             break
     return ok
@@ -260,12 +259,12 @@ def coloured(text: str) -> "texts.Text":
     return texts.Text("\n").join(lines)
 
 
-def show(text: str, *, terminal: bool) -> None:
+def answer(text: str, *, terminal: bool) -> None:
     """Print an answer; on a terminal with colours, unless NO_COLOR is set."""
     if terminal and sys.stdout.isatty():
         terminals.Console(soft_wrap=True, highlight=False, markup=False).print(coloured(lines_shown(text)))
     else:
-        plain_text.say(text)
+        show.text(text)
 
 
 def begin(console: "Console") -> Iterator[str]:

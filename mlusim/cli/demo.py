@@ -23,12 +23,12 @@ from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import operators
 from mlusim.programs.argument_forms import AskedCall
 from mlusim.programs.kernel_call import KernelCall
-from mlusim.report.advice import advice, advice_table
+from mlusim.report.advice import advice
 from mlusim.report.explain import because
 from mlusim.report.page.html import html_text
 from mlusim.report.profiled import profiled
 from mlusim.report.record import document
-from mlusim.report.tables import problems, summary_table
+from mlusim.report.tables import advice_table, problems, summary_table
 
 
 def run(args: argparse.Namespace) -> int:

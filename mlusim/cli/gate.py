@@ -8,7 +8,7 @@ from attrs import frozen
 from rich.text import Text
 
 import mlusim
-from mlusim.cli import options, plain_text
+from mlusim.cli import options, show
 from mlusim.cli.arguments.shared import USUAL_THRESHOLD, threshold
 from mlusim.counted import counted
 from mlusim.document import Part, Unfolded
@@ -59,9 +59,7 @@ class Gate:
             options.write_text(self.target, compare.baseline_text(baseline))
         unfit = sum(not call.fit for call in measured)
         left = f"; {unfit} that did not pass left out" if unfit else ""
-        plain_text.remark(
-            f"{self.target}: {counted(len(baseline.entries), compare.ONE[self.of], self.of)}{left}"
-        )
+        show.remark(f"{self.target}: {counted(len(baseline.entries), compare.ONE[self.of], self.of)}{left}")
 
 
 def gate_in(args: argparse.Namespace, of: str = compare.CALLS) -> Gate:
@@ -114,8 +112,8 @@ def comparison_parts(comparison: compare.BaselineComparison) -> Iterator[Part]:
 def tell_comparison(comparison: compare.BaselineComparison) -> None:
     """Print the comparison on standard error, if standard output has a file's contents."""
     for kind, text in compare.lines(comparison):
-        plain_text.remark(f"{kind}: {text}")
-    plain_text.remark(compare.headline(comparison, mlusim.__version__))
+        show.remark(f"{kind}: {text}")
+    show.remark(compare.headline(comparison, mlusim.__version__))
 
 
 def _read(name: str, of: str) -> compare.Baseline:

@@ -7,7 +7,7 @@ from typing import Any
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli import entry, long_work, options, plain_text, programs, show
+from mlusim.cli import entry, long_work, options, programs, show
 from mlusim.counted import percent
 from mlusim.document import Document, Part, Unfolded
 from mlusim.errors import UsageError
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     paths = list(_files(args.candidates))
     wanted = _wanted(args, paths)
     for sentence in prepare(wanted[0].task):
-        plain_text.remark(f"note: {sentence}")
+        show.remark(f"note: {sentence}")
     with long_work.machines(args) as executor:
         verdicts = _judged(args, wanted, executor)
     told = Document(lambda: {"mlusim": mlusim.__version__, "verdicts": verdicts}, lambda: _parts(verdicts))

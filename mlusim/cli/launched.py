@@ -9,7 +9,7 @@ from attrs import frozen
 from rich.text import Text
 
 from mlusim.check.checking import Forked, problem_of, sentence_of, threads_watched
-from mlusim.cli import entry, plain_text, programs, show
+from mlusim.cli import entry, programs, show
 from mlusim.counted import counted
 from mlusim.document import Part
 from mlusim.errors import MlusimError, UsageError, said
@@ -58,12 +58,12 @@ class Launched:
 
     def judged_parts(self) -> Iterator[Part]:
         """Yield a line for each compared output, as `mlusim run` does."""
-        yield from plain_text.judged_lines(self.judged)
+        yield from show.judged_lines(self.judged)
 
     def tell_judged(self) -> None:
         """Print these lines on standard error, if standard output has a document."""
         for name, compared in self.judged.items():
-            plain_text.remark(f"{name}: {compared.told}")
+            show.remark(f"{name}: {compared.told}")
 
     def chosen(self, number: int | None = None, kernel: str | None = None) -> list[Numbered]:
         """Return the selected launches, with their numbers from 1; raises `UsageError` if there are none."""
@@ -86,7 +86,7 @@ class Launched:
         if not sentence and not self.launches:
             sentence = "nothing was launched" + (f": {ended.message}" if isinstance(ended, Run) else "")
         if sentence:
-            plain_text.remark(f"error: {' '.join(sentence.split())}")
+            show.remark(f"error: {' '.join(sentence.split())}")
             return entry.USAGE
         return (
             entry.FINDINGS
@@ -159,7 +159,7 @@ def launched_on(
     """Run the program of the command line on *board* (None: the script's own boards) and return it with its launches."""
     program = programs.judged(programs.program_on(args, checks, board), args)
     where = None if programs.is_source(args.program) else board
-    with plain_text.printing_aside(aside):
+    with show.printing_aside(aside):
         return program, launched(program, lines=False, processes=False, board=where)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any, TypeVar
 
-from mlusim.cli.plain_text import remark
+from mlusim.cli.show import remark
 from mlusim.errors import UsageError
 from mlusim.installing import missing_packages
 from mlusim.operators.kept_work import InOrder

@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from mlusim.cli import entry, plain_text
+from mlusim.cli import entry, show
 from mlusim.cli.verbs import RUN_PROGRAMS, Parser, Verb, parser_of, unknown_option, unknown_verb, verb_named
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, on_threads, preferring
 from mlusim.errors import Fault, MlusimError, Remark, UsageError, said
@@ -101,7 +101,7 @@ def _run(arguments: Sequence[str]) -> int:
             code = run(args)
     _tell_refusals()
     for note in getattr(args, "superseded", ()):
-        plain_text.remark(note)
+        show.remark(note)
     return code
 
 
@@ -177,7 +177,7 @@ def _refused(verb: Verb, surplus: Sequence[str], named: Sequence[str]) -> str | 
 
 def _log_hosts(args: argparse.Namespace) -> None:
     """Make the logger ``mlusim.host`` write to standard error, from this process alone."""
-    plain_text.log_to_stderr("mlusim.host")
+    show.log_to_stderr("mlusim.host")
     # The log lines of several processes would be interleaved.
     if hasattr(args, "jobs"):
         args.jobs = 1
@@ -240,7 +240,7 @@ def settled(args: argparse.Namespace) -> str:
     chosen = asked or AUTO
     may_compile = asked in (AUTO, NATIVE) and getattr(args, "launches", True)
     if may_compile and (lack := engines.Engine.asked().lack) is not None:
-        plain_text.remark(f"note: {lack}")
+        show.remark(f"note: {lack}")
         chosen = PYTHON
     if hasattr(args, "engine"):
         args.engine = chosen
@@ -253,13 +253,13 @@ def telling_engines() -> Iterator[None]:
     with warnings.catch_warnings():
         before = warnings.showwarning
 
-        def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
+        def tell(message: Warning | str, category: type[Warning], *more: Any) -> None:
             if issubclass(category, Remark):
-                plain_text.remark(f"note: {message}")
+                show.remark(f"note: {message}")
             else:
                 before(message, category, *more)
 
-        warnings.showwarning = show  # type: ignore[assignment]
+        warnings.showwarning = tell  # type: ignore[assignment]
         warnings.simplefilter("default", Remark)
         yield
 

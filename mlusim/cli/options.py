@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.catalog import find_board
-from mlusim.cli import plain_text
+from mlusim.cli import show
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
 from mlusim.lazy import lazy
@@ -140,11 +140,11 @@ def write_outcome(
     try:
         if args.save and outputs is not None:
             writing.write_arrays(args.save, outputs)
-            plain_text.wrote("outputs", args.save)
+            show.wrote("outputs", args.save)
     finally:  # an error of one file must not prevent the other
         if args.trace:
             write_launches(args.trace)
-            plain_text.wrote("timeline", args.trace)
+            show.wrote("timeline", args.trace)
 
 
 def allowed(name: str, texts: Mapping[str, str], how: str = "") -> bool:

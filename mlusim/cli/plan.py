@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.cli import cases, options, plain_text, plan_answer, plan_source, programs, show
+from mlusim.cli import cases, options, plan_answer, plan_source, programs, show
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.counted import counted
 from mlusim.document import json_text
@@ -268,7 +268,7 @@ def _largest(question: PlanQuestion, variable: str) -> list[plan_answer.PlanAnsw
         answers += map(_largest_answer, views, bounds)
     if variable in question.values:
         setting = f"{variable}={question.values[variable]}"
-        plain_text.remark(f"note: --max looks for {variable}; {setting} of --set is not used")
+        show.remark(f"note: --max looks for {variable}; {setting} of --set is not used")
     return answers
 
 
@@ -310,7 +310,7 @@ def _frontiers(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer
     if refusals and not answers:
         raise refusals[0]
     for sentence in dict.fromkeys(str(refusal) for refusal in refusals):
-        plain_text.remark(f"left out: {sentence}")
+        show.remark(f"left out: {sentence}")
     return answers
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from attrs import evolve, frozen
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli import cases, entry, options, plain_text, programs, show
+from mlusim.cli import cases, entry, options, programs, show
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.gate import Exists, Gate, comparison_parts, gate_in, tell_comparison
 from mlusim.cli.launched import Launched, Numbered, chosen, launched
@@ -25,7 +25,8 @@ from mlusim.programs.other_boards import elsewhere
 from mlusim.programs.program import Program
 from mlusim.report import compare
 from mlusim.report.compare import comparison_json
-from mlusim.report.launches import launch_facts, launches_view, write_launches
+from mlusim.report.launch_files import launch_facts, write_launches
+from mlusim.report.launches import launches_view
 from mlusim.report.page.launches import page_text
 from mlusim.report.whatif import WhatIfStudy, what_if_table
 
@@ -134,7 +135,7 @@ def _profiled(args: argparse.Namespace, *, aside: bool) -> ProfiledProgram:
     boards, wanted = _boards(args), None if programs.is_source(args.program) else args.kernel
     runs: list[tuple[Launched, Sequence[Numbered]]] = []
     program: Program | None = None
-    with show.progress("boards", len(boards)) as step, plain_text.printing_aside(aside):
+    with show.progress("boards", len(boards)) as step, show.printing_aside(aside):
         for board in boards:
             moved, run = _run_on(args, board)
             program = program or moved
@@ -146,7 +147,7 @@ def _profiled(args: argparse.Namespace, *, aside: bool) -> ProfiledProgram:
     first, shown = runs[0]
     study = None
     if others and shown:
-        with plain_text.printing_aside(aside):
+        with show.printing_aside(aside):
             study = elsewhere(
                 program,
                 first.launches,
@@ -183,7 +184,7 @@ def _other_boards(args: argparse.Namespace) -> list[str]:
     """Return the boards of ``--what-if``, which another verb replaces."""
     if not args.what_if:
         return []
-    plain_text.superseded(
+    show.superseded(
         args, f"{args.verb} --what-if", "`mlusim what-if PROGRAM --board B`, with --html for a page"
     )
     return list(options.boards_in(args.what_if, DEFAULT_BOARDS))
@@ -259,10 +260,10 @@ def _write(
     launches = [launch for profiled in done for launch in profiled.launches]
     if args.trace and launches:
         write_launches(args.trace, launches)
-        plain_text.wrote("timeline", args.trace)
+        show.wrote("timeline", args.trace)
     if args.html and launches:
         options.write_text(args.html, _page(args, done, failed))
-        plain_text.wrote("page", args.html)
+        show.wrote("page", args.html)
     if form in OF_PAGES and launches:
         text = (
             _page(args, done, failed)
@@ -274,11 +275,11 @@ def _write(
         else:
             sys.stdout.write(text)
     if form != TEXT and args.output and launches:
-        plain_text.remark(f"{args.output}: {counted(len(launches), 'launch', 'launches')}")
+        show.remark(f"{args.output}: {counted(len(launches), 'launch', 'launches')}")
     names = [name for name in (args.html, args.trace, args.output) if name]
     if names and not launches:
         verb = "are" if len(names) > 1 else "is"
-        plain_text.remark(f"note: no launch came to its end, so {' and '.join(names)} {verb} not written")
+        show.remark(f"note: no launch came to its end, so {' and '.join(names)} {verb} not written")
 
 
 def _page(args: argparse.Namespace, done: Sequence[ProfiledProgram], failed: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
-from mlusim.cli import campaign, entry, long_work, options, plain_text, programs, show
+from mlusim.cli import campaign, entry, long_work, options, programs, show
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.gate import comparison_parts, exists, report_gate, tell_comparison
 from mlusim.cli.verbs import parser_of, verb_named
@@ -130,7 +130,7 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], e
     text = FORMATS[form](records, extras, mlusim.__version__)
     if args.output:
         options.write_text(args.output, text)
-        plain_text.remark(f"{args.output}: {counted(len(records), 'call')}")
+        show.remark(f"{args.output}: {counted(len(records), 'call')}")
     else:
         sys.stdout.write(text if form == "json" else lines_shown(text))
     if comparison is not None and (args.output or form not in GATED):
@@ -160,7 +160,7 @@ OF_REPORTS = ("group", "policy", "keep", "restart", "dask")
 
 def _profiled(args: argparse.Namespace, form: str) -> int:
     """Profile the program on the boards of a report, as `mlusim profile` does."""
-    plain_text.superseded(args, "report of a program", "`mlusim profile` with the same words")
+    show.superseded(args, "report of a program", "`mlusim profile` with the same words")
     if args.explain and form != TEXT:
         raise UsageError("--explain goes with the tables of the terminal; the page and --json say why anyway")
     options.refuse(args, OF_REPORTS, "goes with operators; leave it out")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.cli import entry, options, plain_text, programs, show
+from mlusim.cli import entry, options, programs, show
 from mlusim.document import Document, Part, Unfolded
 from mlusim.errors import Fault, UsageError
 from mlusim.files.writing import check_writable
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from mlusim.cli.launched import Launched
     from mlusim.programs import expectation, kernel_call as kernel_calls, native_program as natives
     from mlusim.programs.program import Program
-    from mlusim.report import launches, tables
+    from mlusim.report import launch_files, launches, tables
 else:  # one kernel needs no program, and only tables need rich
-    texts, cases, natives, launches, tables = lazy(
+    texts, cases, natives, launch_files, launches, tables = lazy(
         "rich.text",
         "mlusim.cli.cases",
         "mlusim.programs.native_program",
+        "mlusim.report.launch_files",
         "mlusim.report.launches",
         "mlusim.report.tables",
     )
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         return _advised(args, loaded(OPERATOR), args)
     for option, asked in (("--lines", args.lines), ("--trace", args.trace)):
         if asked:
-            plain_text.superseded(
+            show.superseded(
                 args, f"run {option} of a program", f"`mlusim profile` with the same words and {option}"
             )
     program = programs.program_and_kernel(args)[0]
@@ -71,7 +72,7 @@ def _advised(args: argparse.Namespace, run: Callable[..., int], *words: object) 
         fault.add_note(CHECK)
         raise
     if code in (entry.FINDINGS, entry.FAULT) and not args.check:
-        plain_text.remark(CHECK)
+        show.remark(CHECK)
     return code
 
 
@@ -101,7 +102,7 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
         lambda: _call_parts(args, done, judged, remark),
     )
     show.say(told, json=args.json)
-    options.write_outcome(args, done.outputs, lambda name: launches.write_launches(name, [done.launch]))
+    options.write_outcome(args, done.outputs, lambda name: launch_files.write_launches(name, [done.launch]))
     return entry.CLEAN if passed and not done.findings else entry.FINDINGS
 
 
@@ -114,7 +115,7 @@ def _call_facts(
         "kernel": launch.kernel,
         "board": launch.board,
         "accuracy": {name: compared.to_json() for name, compared in judged.items()},
-        "launches": [launches.launch_facts(launch)],
+        "launches": [launch_files.launch_facts(launch)],
         "instructions": dict(launch.instructions),
         "traffic": dict(launch.traffic),
         "memory": {n: {"capacity": u.capacity, "high_water": u.high_water} for n, u in launch.memory.items()},
@@ -142,7 +143,7 @@ def _call_parts(
     for name, array in done.outputs.items():
         flat = np.array2string(array.reshape(-1)[:8], separator=", ", max_line_width=500)
         yield Unfolded(f"  {name} {array.dtype}{list(array.shape)}: {flat}{' ...' if array.size > 8 else ''}")
-    yield from plain_text.judged_lines(judged)
+    yield from show.judged_lines(judged)
     if remark:
         yield Unfolded(f"  {remark}", "bold red")
     yield from show.findings(done.findings)
@@ -158,7 +159,7 @@ def _run_program(args: argparse.Namespace, program: "Program", launched: Callabl
     only = "goes with one kernel; name it with --kernel, or write files in the program"
     options.refuse(args, OF_ONE_CALL, only)
     watched = bool(args.trace or args.lines)
-    with plain_text.printing_aside(args.json):
+    with show.printing_aside(args.json):
         done = launched(program, lines=watched, processes=False)
     # The program's output is on standard output already.
     printed = not isinstance(program, natives.CommandProgram | natives.HostProgram)
@@ -167,8 +168,8 @@ def _run_program(args: argparse.Namespace, program: "Program", launched: Callabl
     )
     show.say(told, json=args.json)
     if args.trace and done.launches:
-        launches.write_launches(args.trace, done.launches)
-        plain_text.wrote("timeline", args.trace)
+        launch_files.write_launches(args.trace, done.launches)
+        show.wrote("timeline", args.trace)
     if isinstance(done.ended, SystemExit):
         return _status(done.ended) or (entry.FINDINGS if done.findings else 0)
     return done.finish() if done.launches or done.ended is not None else 0
@@ -200,6 +201,6 @@ def _program_facts(args: argparse.Namespace, program: "Program", done: "Launched
         "arguments": list(getattr(program, "arguments", ())),
         "board": board,
         "exit_status": _status(done.ended) if isinstance(done.ended, SystemExit) else 0,
-        "launches": [launches.launch_facts(launch) for launch in done.launches],
+        "launches": [launch_files.launch_facts(launch) for launch in done.launches],
         "findings": [finding.to_json() for finding in done.findings],
     }

@@ -19,7 +19,7 @@ from mlusim.operators.campaign import Job, executed, matching_cases, record_of, 
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.operators.spec import Case, Operator, policy_of
-from mlusim.report.launches import write_launches
+from mlusim.report.launch_files import write_launches
 from mlusim.report.record import CallRecord
 from mlusim.report.tables import detail, lines_table
 

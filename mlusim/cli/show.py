@@ -1,13 +1,14 @@
-"""Output of the verbs: tables and JSON on standard output, progress on standard error.
+"""Output of the verbs: documents on standard output, as text or JSON; remarks and progress on standard error.
 
 JSON, and lines where no terminal shows styles, are written without rich, whose import would take longer than they do.
 """
 
+import argparse
 import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from mlusim.document import Document, Part, Unfolded, json_text
@@ -15,11 +16,16 @@ from mlusim.files.reading import lines_shown, shown
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
+    import logging
+
     from rich import console as rich_console, progress as rich_progress
 
     from mlusim.cli import terminal
+    from mlusim.programs.expectation import Compared
 else:
-    rich_console, rich_progress, terminal = lazy("rich.console", "rich.progress", "mlusim.cli.terminal")
+    logging, rich_console, rich_progress, terminal = lazy(
+        "logging", "rich.console", "rich.progress", "mlusim.cli.terminal"
+    )
 
 
 LINES = 20
@@ -122,3 +128,50 @@ def progress(what: str, total: int, *, lines: bool = False) -> Iterator[Callable
             bar.update(task, advance=1, description=shown(name))
 
         yield step
+
+
+# -- single lines on the two streams; control characters in names of files, members and operators are escaped
+
+
+def text(lines: str) -> None:
+    """Print *lines*, one or several, on standard output."""
+    print(lines_shown(lines))
+
+
+def judged_lines(judged: "Mapping[str, Compared]") -> Iterator[Unfolded]:
+    """Yield the line of each compared output."""
+    for name, compared in judged.items():
+        yield Unfolded(f"  {name}: {compared.told}", "green" if compared.accuracy.passed else "bold red")
+
+
+def printing_aside(aside: bool) -> AbstractContextManager[object]:
+    """With *aside* send the output of a program in the block to standard error, since standard output has a report alone."""
+    return redirect_stdout(sys.stderr) if aside else nullcontext()
+
+
+def wrote(what: str, name: str) -> None:
+    """Say on standard error that *what* was written to the file *name*."""
+    remark(f"{what} written to {name}")
+
+
+def superseded(args: argparse.Namespace, old: str, new: str) -> None:
+    """Have `main` print, after a successful run, that *new* replaces *old*; the reason is in decision 0035."""
+    args.superseded = [
+        *getattr(args, "superseded", ()),
+        f"note: {new} answers this; {old} will go with the next version",
+    ]
+
+
+def remark(text: str) -> None:
+    """Print a line with additional information on standard error."""
+    print(shown(text), file=sys.stderr)
+
+
+def log_to_stderr(name: str) -> None:
+    """Make the logger *name* write every record to standard error, escaped as in `text`."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    usual = handler.format
+    handler.format = lambda record: lines_shown(usual(record))  # type: ignore[method-assign]  # a subclass would load logging
+    logging.basicConfig(handlers=[handler], force=True)
+    logging.getLogger(name).setLevel(logging.DEBUG)

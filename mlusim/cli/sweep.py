@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Callable
 
 import mlusim
-from mlusim.cli import campaign, long_work, options, plain_text, programs, show
+from mlusim.cli import campaign, long_work, options, programs, show
 from mlusim.document import Document
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
@@ -27,10 +27,10 @@ def run(args: argparse.Namespace) -> int:
         or args.triton is not None
         or (args.param and programs.is_native(first))
     ):
-        plain_text.superseded(args, f"sweep of {first}", "`mlusim tune` with the same words")
+        show.superseded(args, f"sweep of {first}", "`mlusim tune` with the same words")
         tried: Callable[[argparse.Namespace], int] = importlib.import_module(SOURCE).sweep
         return tried(args)
-    plain_text.superseded(args, "sweep", "`mlusim report` with the same words, and --keep for -o,")
+    show.superseded(args, "sweep", "`mlusim report` with the same words, and --keep for -o,")
     programs.refuse_call_arguments(args)
     if args.behind:
         raise UsageError(
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     records = campaign.kept(args, jobs_of(campaign.jobs(args), options.names_in(args.policy)), args.output)
     if args.html:
         write_text(args.html, html_text(records, mlusim.__version__, command=args.typed), keep=True)
-        plain_text.wrote("page", args.html)
+        show.wrote("page", args.html)
     told = Document(lambda: document(records, mlusim.__version__), lambda: campaign.parts(records))
     show.say(told, json=args.json)
     return campaign.exit_code(records)

@@ -5,7 +5,7 @@ import importlib.util
 from typing import TYPE_CHECKING
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli import plain_text
+from mlusim.cli import show
 from mlusim.cli.options import boards_in, refuse
 from mlusim.errors import UsageError
 from mlusim.files.reading import read_text, refuse_no_file
@@ -78,7 +78,7 @@ def as_bang(args: argparse.Namespace) -> argparse.Namespace:
     if args.verb not in LATER:
         replaced |= _translated(args, kernel)
     else:
-        plain_text.remark(f"{kernel.called}: the use of NRAM and all times are {ESTIMATE}")
+        show.remark(f"{kernel.called}: the use of NRAM and all times are {ESTIMATE}")
     return argparse.Namespace(**{**vars(args), **replaced})
 
 
@@ -87,7 +87,7 @@ def _translated(args: argparse.Namespace, kernel: "calls.TritonKernel") -> dict[
     named = getattr(args, "base", None) or getattr(args, "board", None) or ()
     boards = boards_in([named] if isinstance(named, str) else named, DEFAULT_BOARDS[:1])
     call = kernel.translated(named_values(args.arg, "--arg"), find_board(boards[0]), advised=True)
-    plain_text.remark(f"{call.kernel}: {call.estimate}")
+    show.remark(f"{call.kernel}: {call.estimate}")
     name = next(name for name in NAMED if getattr(args, name, None))
     files = getattr(args, name)
     return {name: [call.path, *files[1:]] if isinstance(files, list) else call.path}

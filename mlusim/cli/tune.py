@@ -10,7 +10,7 @@ from typing import Any
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli import cases, entry, long_work, options, plain_text, programs, show
+from mlusim.cli import cases, entry, long_work, options, programs, show
 from mlusim.counted import percent
 from mlusim.document import Document, Part, Unfolded
 from mlusim.errors import UsageError
@@ -90,7 +90,7 @@ def _write(args: argparse.Namespace, documents: Sequence[Mapping[str, Any]]) -> 
     """Write the page of *documents*, one for each board, if it is requested."""
     if args.html:
         write_text(args.html, page_text(documents, args.typed), keep=True)
-        plain_text.wrote("page", args.html)
+        show.wrote("page", args.html)
 
 
 def _documents(
@@ -330,11 +330,11 @@ def _search_file(
     words = (search, args.param, args.trials, args.rungs, args.draws, args.objective)
     with contextlib.closing(tuning.SearchFile(task, words, args.output, restart=args.restart)) as file:
         if file.reused:
-            plain_text.remark(f"{args.output}: {file.reused} candidates are there already")
+            show.remark(f"{args.output}: {file.reused} candidates are there already")
         try:
             yield file
         except KeyboardInterrupt:
-            plain_text.remark(f"{args.output} holds what has ended; the same command goes on")
+            show.remark(f"{args.output} holds what has ended; the same command goes on")
             raise
 
 

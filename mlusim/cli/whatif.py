@@ -8,7 +8,7 @@ from attrs import evolve
 from rich.text import Text
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
-from mlusim.cli import cases, entry, plain_text, programs, show
+from mlusim.cli import cases, entry, programs, show
 from mlusim.cli.launched import chosen, kernel_wanted, launched_on, usual_boards
 from mlusim.cli.options import boards_in, names_in, parameters, read_inputs, refuse
 from mlusim.document import Document, Unfolded
@@ -76,7 +76,7 @@ def _write(args: argparse.Namespace, studies: Sequence[WhatIfStudy]) -> None:
     args.studies += studies
     if args.html and studies:
         write_text(args.html, what_if_page(studies, args.typed), keep=True)
-        plain_text.wrote("page", args.html)
+        show.wrote("page", args.html)
 
 
 def _study(

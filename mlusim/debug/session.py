@@ -28,6 +28,7 @@ from mlusim.debug.stop.stops import (
     INTERRUPTED,
     LAUNCH_BEGIN,
     LAUNCH_END,
+    PROGRAM_ENDED,
     TRAPPED,
     Breakpoint,
     ByteSpan,
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
 
 
 NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look at"
-
-
-PROGRAM_ENDED = "the program has ended; `run` begins again, `reverse-continue` goes back"
 
 
 class DebugSession:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from mlusim.debug.look.clock import clock_of
 from mlusim.debug.run.ahead import reaching
-from mlusim.debug.session import PROGRAM_ENDED, DebugSession
 from mlusim.debug.source.frames import depth_of, name_of
 from mlusim.debug.stop.steppers import Finish, Intrinsics, IntrinsicStep, Lines, LineStep, NextStep, Until
-from mlusim.debug.stop.stops import BEGIN, END, FINISH, LAUNCH_BEGIN, Position, Stop, Stopper
+from mlusim.debug.stop.stops import BEGIN, END, FINISH, LAUNCH_BEGIN, PROGRAM_ENDED, Position, Stop, Stopper
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
+    from mlusim.debug.session import DebugSession
     from mlusim.machine.core import Core
 
 FAILED_HERE = (
@@ -28,26 +28,26 @@ HISTORY_BEGINS = "there is no stop before this; here the history begins"
 # -- forwards --------------------------------------------------------------------------------------
 
 
-def run(session: DebugSession) -> Stop:
+def run(session: "DebugSession") -> Stop:
     """Start again at the first launch, and run to the first stop."""
     rewind(session)
     return session.forward()
 
 
-def start(session: DebugSession) -> Stop:
+def start(session: "DebugSession") -> Stop:
     """Start again, and stop at the first line of the first task."""
     rewind(session)
     return session.forward([LineStep(None)])
 
 
-def rewind(session: DebugSession) -> Stop:
+def rewind(session: "DebugSession") -> Stop:
     """Go to the beginning of the first launch."""
     session.recorded  # noqa: B018 - raises if there is no launch
     first = Position(1, 0)
     return session.travel(first) if session.position != first else session.stop
 
 
-def resume(session: DebugSession, count: int = 1) -> Stop:
+def resume(session: "DebugSession", count: int = 1) -> Stop:
     """Continue to the *count*-th stop, or to the end of the program."""
     for _ in range(count):
         session.forward()
@@ -56,12 +56,12 @@ def resume(session: DebugSession, count: int = 1) -> Stop:
     return session.stop
 
 
-def step(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
+def step(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
     """Run *count* lines of the task in focus, stepping into functions; with *everyone* lines of any task."""
     return session.forward([LineStep(_stepper(session, everyone), count)])
 
 
-def next_line(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
+def next_line(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
     """Run *count* lines, stepping over the functions that they call; with *everyone* lines of any task."""
     if _outside(session):
         return session.forward([LineStep(None, count)])
@@ -69,12 +69,12 @@ def next_line(session: DebugSession, count: int = 1, *, everyone: bool = False) 
     return session.forward([NextStep(None if everyone else core, frame, count)])
 
 
-def step_intrinsic(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
+def step_intrinsic(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
     """Run *count* intrinsics, scalar accesses or waits."""
     return session.forward([IntrinsicStep(_stepper(session, everyone), count)])
 
 
-def finish(session: DebugSession) -> Stop:
+def finish(session: "DebugSession") -> Stop:
     """Run until the function in focus has returned; the stop's ``value`` is its return value."""
     core, _ = _stepping(session)
     frame = session.frame()
@@ -82,13 +82,13 @@ def finish(session: DebugSession) -> Stop:
     return session.forward([Finish(core, frame)])
 
 
-def until(session: DebugSession, file: str | None = None, line: int | None = None) -> Stop:
+def until(session: "DebugSession", file: str | None = None, line: int | None = None) -> Stop:
     """Continue to a later line of this function, to *line* of *file* (default: this file), or out of the function."""
     core, frame = _stepping(session)
     return session.forward([Until(core, frame, file or frame.f_code.co_filename, line)])
 
 
-def _stepper(session: DebugSession, everyone: bool) -> "Core | None":
+def _stepper(session: "DebugSession", everyone: bool) -> "Core | None":
     """Return the core that steps, or None for whichever core comes first."""
     _can_step(session)
     return None if everyone or _outside(session) else _stepping(session)[0]
@@ -101,12 +101,12 @@ def _can_step(session: "DebugSession") -> None:
         raise UsageError(FAILED_HERE)
 
 
-def _outside(session: DebugSession) -> bool:
+def _outside(session: "DebugSession") -> bool:
     """Return whether the task in focus is before or after its kernel; a step then runs whichever task comes first."""
     return session.stop.kind in (LAUNCH_BEGIN, BEGIN, FINISH)
 
 
-def _stepping(session: DebugSession) -> "tuple[Core, FrameType]":
+def _stepping(session: "DebugSession") -> "tuple[Core, FrameType]":
     """Return the core in focus and its innermost frame, from a run that can be stepped."""
     if session.at_host:
         session.leave_interrupt()
@@ -121,17 +121,17 @@ def _stepping(session: DebugSession) -> "tuple[Core, FrameType]":
 # -- backwards -------------------------------------------------------------------------------------
 
 
-def reverse_step_intrinsic(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
+def reverse_step_intrinsic(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
     """Go back by *count* intrinsics, scalar accesses or waits."""
     return _back(session, Intrinsics(None if everyone else _label(session)), count)
 
 
-def reverse_step(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
+def reverse_step(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
     """Go back by *count* lines of the task in focus, stepping into functions."""
     return _back(session, Lines(None if everyone else _label(session)), count)
 
 
-def reverse_next(session: DebugSession, count: int = 1, *, everyone: bool = False) -> Stop:
+def reverse_next(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
     """Go back by *count* lines of this function, stepping over calls."""
     for _ in range(count):
         _back(session, Lines(None if everyone else _label(session), _depth(session)))
@@ -140,7 +140,7 @@ def reverse_next(session: DebugSession, count: int = 1, *, everyone: bool = Fals
     return session.stop
 
 
-def reverse_finish(session: DebugSession) -> Stop:
+def reverse_finish(session: "DebugSession") -> Stop:
     """Go back to the line that called this function."""
     depth = _depth(session)
     if depth is None:
@@ -152,7 +152,7 @@ def reverse_finish(session: DebugSession) -> Stop:
     return _back(session, Lines(_label(session), depth - 1))
 
 
-def reverse_continue(session: DebugSession, count: int = 1) -> Stop:
+def reverse_continue(session: "DebugSession", count: int = 1) -> Stop:
     """Go back to the *count*-th stop before the current one, in this launch or an earlier one, or to the beginning of the first launch."""
     for _ in range(count):
         if not _previous_stop(session):
@@ -160,7 +160,7 @@ def reverse_continue(session: DebugSession, count: int = 1) -> Stop:
     return session.stop
 
 
-def moment_at(session: DebugSession, launch: int, time_us: float) -> Position:
+def moment_at(session: "DebugSession", launch: int, time_us: float) -> Position:
     """Return the first moment of the task in focus, or of task 0, that begins at a predicted time or later."""
     core = session.focus or "task 0"
     clock = clock_of(session.runs, launch)
@@ -172,7 +172,7 @@ def moment_at(session: DebugSession, launch: int, time_us: float) -> Position:
     return Position(launch, moment)
 
 
-def _previous_stop(session: DebugSession) -> bool:
+def _previous_stop(session: "DebugSession") -> bool:
     """Go back to the last place at which a breakpoint stops, and return True; return False if there is none."""
     session.leave_interrupt()
     limit = session.position
@@ -190,7 +190,7 @@ def _previous_stop(session: DebugSession) -> bool:
         limit = Position(limit.launch - 1, END)
 
 
-def _back(session: DebugSession, wanted: Stopper, count: int = 1) -> Stop:
+def _back(session: "DebugSession", wanted: Stopper, count: int = 1) -> Stop:
     session.leave_interrupt()
     stop = session.last_before(session.position, [wanted], count)
     if stop is None:
@@ -198,12 +198,12 @@ def _back(session: DebugSession, wanted: Stopper, count: int = 1) -> Stop:
     return session.travel(stop.position, stop.reasons, stop.hits)
 
 
-def _label(session: DebugSession) -> str | None:
+def _label(session: "DebugSession") -> str | None:
     core = None if _outside(session) else session.core()
     return name_of(core) if core is not None else None
 
 
-def _depth(session: DebugSession) -> int | None:
+def _depth(session: "DebugSession") -> int | None:
     stack = session.stack()
     if session.stop.error is not None:
         return len(stack) or None

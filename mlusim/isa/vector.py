@@ -1,4 +1,4 @@
-"""Elementwise arithmetic in the operands' own type: floats round to nearest even, integers wrap.
+"""Elementwise arithmetic, maximum and minimum in the operands' own type: floats round to nearest even, integers wrap.
 
 On the architectures from 322 on the float results are those of IEEE 754, NaN and infinities included.
 """
@@ -25,6 +25,7 @@ from mlusim.isa.declare import (
     unary,
     with_scalar,
 )
+from mlusim.isa.extremes import ZEROS, maximum, minimum, nan_maximum, nan_minimum
 from mlusim.isa.rounding import narrow, odd_sum
 
 _NUMBERS: dict[str, Any] = {
@@ -185,3 +186,34 @@ def bang_rem(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     if dst.dtype.kind != "f":
         refuse_zero(src1)
     np.fmod(src0, src1, out=dst)
+
+
+# -- maximum and minimum, with both behaviours toward NaN --------------------------------------------
+
+_ORDERED: dict[str, Any] = {"dtypes": (*FLOATS, int32), "dtypes_2xx": FLOATS}  # MLU2xx compares floats only
+_NUMBER = f"A NaN loses against a number (inferred); {ZEROS}"
+_NAN = f"A NaN in either source is the result; {ZEROS}"
+
+_OLD_FORM = "The four-argument form of old toolkits was another instruction."
+
+
+def _extreme(
+    spelling: str, choose: Callable[..., Any], word: str, *remarks: str, **properties: Any
+) -> Intrinsic:
+    doc = f"{word}imum: ``dst[i] = {word.lower()}(src0[i], src1[i])``.\n\n{'  '.join(remarks)}"
+    return binary(spelling, choose, doc, **properties)
+
+
+def _extreme_scalar(spelling: str, choose: Callable[..., Any], word: str) -> Intrinsic:
+    doc = f"{word}imum with a scalar: ``dst[i] = {word.lower()}(src[i], value)``.\n\n{_NUMBER}"
+    return with_scalar(spelling, choose, doc, **_ORDERED)
+
+
+bang_nan_maximum = _extreme("__bang_nan_maximum", nan_maximum, "Max", _NAN, dtypes=(half, float32), since=322)
+bang_nan_minimum = _extreme("__bang_nan_minimum", nan_minimum, "Min", _NAN, dtypes=(half, float32), since=322)
+bang_maximum = _extreme("__bang_maximum", maximum, "Max", _NUMBER, _OLD_FORM, **_ORDERED)
+bang_minimum = _extreme("__bang_minimum", minimum, "Min", _NUMBER, _OLD_FORM, **_ORDERED)
+bang_maxequal = _extreme("__bang_maxequal", maximum, "Max", _NUMBER, **_ORDERED)
+bang_minequal = _extreme("__bang_minequal", minimum, "Min", _NUMBER, **_ORDERED)
+bang_maxeq_scalar = _extreme_scalar("__bang_maxeq_scalar", maximum, "Max")
+bang_mineq_scalar = _extreme_scalar("__bang_mineq_scalar", minimum, "Min")

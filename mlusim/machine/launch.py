@@ -263,7 +263,7 @@ class Launch(Presented):
 
         It has every instruction if the launch recorded them, as with `mlusim.profiled` and `mlusim.EveryStep`.
         """
-        presenter("launches").write_launches(path, [self])
+        presenter("launch_files").write_launches(path, [self])
 
     def html(self, path: str) -> None:
         """Write the output of `show` to *path* as one self-contained HTML page, with the source.

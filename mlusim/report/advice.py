@@ -1,17 +1,15 @@
 """Advice for a launch: the changes with the largest predicted gain, each timed by the model on the changed work."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
-from rich.console import RenderableType
 
 from mlusim.arch.board import Board
 from mlusim.counted import count, counted
 from mlusim.memory.space import DIRECTIONS
 from mlusim.report.figures import Figures, figures
-from mlusim.text_grid import table
 from mlusim.time import changed_work as work
 from mlusim.time.lines import Line
 from mlusim.time.log import KIND, MEET, CoreLog, TaskWork
@@ -67,15 +65,6 @@ class _Change:
     tasks: list[TaskWork]
     pipe: str = ""
     line: int = 0
-
-
-def advice_table(found: Sequence[Advice]) -> RenderableType:
-    """Return *found* as a table for a terminal."""
-    title = "  what would help, each by itself"
-    shown = table("change", "us", "faster", right=("us", "faster"), fold=("change",), title=title)
-    for one in found:
-        shown.add_row(one.change, f"{one.time_us:,.2f}", f"{one.gain:.2f}x")
-    return shown
 
 
 def advice(launch: "Launch") -> tuple[Advice, ...]:

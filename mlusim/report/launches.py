@@ -1,22 +1,17 @@
-"""Launches of any origin for people and programs: terminal, JSON, trace and page."""
+"""Launches of any origin for a terminal; `mlusim.report.launch_files` has them for programs."""
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from attrs import asdict
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from mlusim.counted import count, counted, percent, size
-from mlusim.errors import UsageError
-from mlusim.files.writing import write
 from mlusim.machine.launch import Launch
-from mlusim.report.advice import advice, advice_table
-from mlusim.report.chrome import write_trace
+from mlusim.report.advice import advice
 from mlusim.report.explain import because
-from mlusim.report.figures import achieved, figures, reached
-from mlusim.report.tables import LINES_NOTE, launch_lines
+from mlusim.report.figures import figures, reached
+from mlusim.report.tables import LINES_NOTE, advice_table, launch_lines
 from mlusim.text_grid import facts, table
 
 DEAREST = 8  # lines that are shown unless all are requested
@@ -124,50 +119,3 @@ def show(launches: Sequence[Launch]) -> None:
         console.print(launches_view(list(enumerate(launches, 1)), every=True))
     else:
         console.print("nothing was launched")
-
-
-# -- files -------------------------------------------------------------------------------------------
-
-
-def launch_facts(launch: Launch) -> dict[str, Any]:
-    """Return one launch as plain data: an entry of ``launches`` of ``profile --json``."""
-    own = launch.lines if launch.timeline.named and launch.tasks else ()
-    total = sum(line.time_us for line in own)
-    return {
-        "kernel": launch.kernel,
-        "board": launch.board,
-        "dim": list(launch.dim),
-        "kind": launch.kind,
-        "engine": launch.engine,
-        **({"estimate": launch.estimate} if launch.estimate else {}),
-        "time_us": launch.time_us,
-        "time_band": list(launch.time_band),
-        "unsure": [one.to_json() for one in launch.unsure],
-        "bound": launch.bound,
-        "because": list(because(launch)),
-        "achieved": [one.to_json() for one in achieved([launch])],
-        "advice": [one.to_json() for one in advice(launch)],
-        "busy": dict(figures(launch).busy) if launch.tasks else {},
-        "instructions": dict(launch.instructions),
-        "traffic": dict(launch.traffic),
-        "memory": {space: asdict(usage) for space, usage in launch.memory.items()},
-        "lines": [
-            {
-                "file": line.file,
-                "line": line.line,
-                "time_us": line.time_us,
-                "share": line.time_us / total if total else 0.0,
-            }
-            for line in own
-        ],
-        "findings": [f.to_json() if hasattr(f, "to_json") else {"message": str(f)} for f in launch.findings],
-    }
-
-
-def write_launches(path: str, launches: Sequence[Launch]) -> None:
-    """Write *launches* to *path* as a trace for Perfetto.  Raises `UsageError` if there are none, or one was not timed."""
-    if not launches:
-        raise UsageError("nothing was launched, so there is no trace")
-    if not all(launch.tasks for launch in launches):
-        raise UsageError("a launch without timing has no trace; launch it with timing")
-    write(str(path), lambda file: write_trace(file, list(launches)), keep=True)

@@ -44,7 +44,7 @@ class Profiled(Observer, Presented):
 
     def trace(self, path: str) -> None:
         """Write the launches as one trace for Perfetto."""
-        presenter("launches").write_launches(path, self.launches)
+        presenter("launch_files").write_launches(path, self.launches)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from mlusim.counted import band, brief, count, error, microseconds, plural, share, size
 from mlusim.errors import shown_file
+from mlusim.report.advice import Advice
 from mlusim.report.efficiency import Acceptance, Rule, acceptance, engines, summaries
 from mlusim.report.explain import WHY, Explanation, explained
 from mlusim.report.figures import OVER
@@ -374,3 +375,12 @@ def source_lines(lines: Sequence[Line]) -> dict[str, list[str]]:
     """Return the text of each file of *lines* that is readable, without line ends."""
     files = dict.fromkeys(line.file for line in lines if line.line)
     return {file: [text.rstrip("\n") for text in linecache.getlines(file)] for file in files}
+
+
+def advice_table(changes: Sequence[Advice]) -> RenderableType:
+    """Return *changes* as a table for a terminal."""
+    title = "  what would help, each by itself"
+    shown = table("change", "us", "faster", right=("us", "faster"), fold=("change",), title=title)
+    for one in changes:
+        shown.add_row(one.change, f"{one.time_us:,.2f}", f"{one.gain:.2f}x")
+    return shown

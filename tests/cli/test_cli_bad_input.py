@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from mlusim.cli.main import main
 from mlusim.operators.registry import operators
-from mlusim.report import launches as written
+from mlusim.report import launch_files as written
 
 GOLDEN = ("run", "tin_shift_forward", "--case", "golden_document")
 OWN = ("run", "tin_shift_forward", "--inputs")

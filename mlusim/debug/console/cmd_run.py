@@ -10,17 +10,7 @@ from mlusim.debug.locations import break_at, doubt, set_condition as change_cond
 from mlusim.debug.look.evaluate import parse
 from mlusim.debug.source.frames import parse_name
 from mlusim.debug.source.functions import find_line
-from mlusim.debug.stop.stops import (
-    END,
-    Breakpoint,
-    LineLocation,
-    Position,
-    Stop,
-    ValueWatch,
-    Watchpoint,
-    described,
-    parse_time,
-)
+from mlusim.debug.stop import stops
 from mlusim.errors import UsageError
 from mlusim.files.writing import write_text
 
@@ -28,7 +18,7 @@ if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
 
 
-def _counted(verb: Callable[..., Stop]) -> Callable[[CommandContext, str], str]:
+def _counted(verb: Callable[..., stops.Stop]) -> Callable[[CommandContext, str], str]:
     """Make the command of a verb with the arguments ``[N] [all]``: a count, and whether steps of all tasks count."""
 
     def command(console: CommandContext, words: str) -> str:
@@ -39,7 +29,7 @@ def _counted(verb: Callable[..., Stop]) -> Callable[[CommandContext, str], str]:
     return command
 
 
-def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> Callable[[CommandContext, str], str]:
+def _repeated(verb: "Callable[[DebugSession, int], stops.Stop]") -> Callable[[CommandContext, str], str]:
     """Make the command of a verb with the argument ``[N]``."""
 
     def command(console: CommandContext, words: str) -> str:
@@ -52,7 +42,7 @@ def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> Callable[[CommandC
     return command
 
 
-def _bare(verb: "Callable[[DebugSession], Stop]", name: str) -> Callable[[CommandContext, str], str]:
+def _bare(verb: "Callable[[DebugSession], stops.Stop]", name: str) -> Callable[[CommandContext, str], str]:
     """Make the command of a verb without arguments."""
 
     def command(console: CommandContext, words: str) -> str:
@@ -101,12 +91,12 @@ def goto(console: CommandContext, words: str) -> str:
     session = console.session
     launch, _, moment = words.rpartition(":")
     index = _number(launch, "launch") if launch else session.recorded.index
-    number = {"begin": 0, "end": END}.get(moment)
-    time_us = parse_time(moment)
+    number = {"begin": 0, "end": stops.END}.get(moment)
+    time_us = stops.parse_time(moment)
     if time_us is not None:
         session.travel(verbs.moment_at(session, index, time_us))
     else:
-        session.travel(Position(index, _number(moment, "moment") if number is None else number))
+        session.travel(stops.Position(index, _number(moment, "moment") if number is None else number))
     return console.stop_text()
 
 
@@ -230,9 +220,9 @@ def _expression(text: str) -> None:
         raise
 
 
-def _told(session: "DebugSession", point: Breakpoint) -> str:
+def _told(session: "DebugSession", point: stops.Breakpoint) -> str:
     note = doubt(session, point)
-    return described(point) + (f"\nnote: {note}" if note else "")
+    return stops.described(point) + (f"\nnote: {note}" if note else "")
 
 
 # -- changing them -----------------------------------------------------------------------------------
@@ -260,7 +250,7 @@ def _switch(session: "DebugSession", words: str, *, on: bool) -> str:
     chosen = _chosen(session, words)
     for made in chosen:
         made.enabled = on
-    return "\n".join(described(made) for made in chosen)
+    return "\n".join(stops.described(made) for made in chosen)
 
 
 def set_condition(console: CommandContext, words: str) -> str:
@@ -269,7 +259,7 @@ def set_condition(console: CommandContext, words: str) -> str:
     made = _one(console.session, number)
     # Users type `condition 2 if i == 3` by analogy with `break ... if`.
     change_condition(console.session, made, text.strip().removeprefix("if ").strip() or None)
-    return described(made)
+    return stops.described(made)
 
 
 def ignore(console: CommandContext, words: str) -> str:
@@ -281,17 +271,17 @@ def ignore(console: CommandContext, words: str) -> str:
             f"{count.strip()!r} is not a count; `ignore 2 10` passes over the next ten hits of breakpoint 2"
         )
     made.ignore = int(count)
-    return described(made)
+    return stops.described(made)
 
 
-def _chosen(session: "DebugSession", words: str) -> list[Breakpoint]:
+def _chosen(session: "DebugSession", words: str) -> list[stops.Breakpoint]:
     # Without numbers all breakpoints are meant, as in gdb.
     if not words:
         return list(session.breakpoints.values())
     return [_one(session, word) for word in words.replace(",", " ").split()]
 
 
-def _one(session: "DebugSession", word: str) -> Breakpoint:
+def _one(session: "DebugSession", word: str) -> stops.Breakpoint:
     if word == "$" and session.breakpoints:
         return session.breakpoints[max(session.breakpoints)]
     if not word.isdigit() or int(word) not in session.breakpoints:
@@ -355,17 +345,17 @@ def save(console: CommandContext, words: str) -> str:
     return f"{len(console.session.breakpoints)} written to {name.strip()}; `source {name.strip()}` sets them again"
 
 
-def _lines(console: CommandContext, point: Breakpoint) -> Iterator[str]:
+def _lines(console: CommandContext, point: stops.Breakpoint) -> Iterator[str]:
     """Yield the commands that set the breakpoint again."""
     location, place = point.location, point.words
     verb = "tbreak" if point.temporary else "break"
-    if isinstance(location, Watchpoint):
+    if isinstance(location, stops.Watchpoint):
         verb = "awatch" if location.writes and location.reads else "watch" if location.writes else "rwatch"
         # The words name every task only if the user typed that; the span always has its owner.
         place += " all" if location.span.anyone and not place.endswith(" all") else ""
-    elif isinstance(location, ValueWatch):
+    elif isinstance(location, stops.ValueWatch):
         verb, place = "watch", place + " all" * (location.label is None)
-    elif isinstance(location, LineLocation):
+    elif isinstance(location, stops.LineLocation):
         # With its file, since a bare number means another file if another frame is in focus.
         place = f"{location.file}:{location.line}"
     limits = f" {point.task}" * bool(point.task) + f" ignore {point.ignore}" * bool(point.ignore)

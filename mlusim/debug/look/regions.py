@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from mlusim.arch.dtypes import (
-    DType,
-    as_dtype,
-    float32,
-    half,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from mlusim.arch import dtypes
 from mlusim.counted import plural
 from mlusim.debug.look.describe import elements, poisoned
 from mlusim.debug.look.evaluate import c_scope
@@ -38,9 +25,9 @@ if TYPE_CHECKING:
 
 USUAL, LONGEST = 8, 1024  # elements shown by default: at a place without an end, and at one with an end
 SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
-FLOATS = {2: half, 4: float32}
-SIGNED = {1: int8, 2: int16, 4: int32, 8: int64}
-UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
+FLOATS = {2: dtypes.half, 4: dtypes.float32}
+SIGNED = {1: dtypes.int8, 2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
+UNSIGNED = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint64}
 
 
 @frozen
@@ -74,7 +61,7 @@ def plan_regions(paused: PausedRun, core: "Core | None") -> list[RegionState]:
                 start = placement.start + region.offset
                 offset = buffer.address - paused.base(buffer.space) + start
                 states[region.name] = _state(
-                    region.name, buffer, start, region.bytes, as_dtype(region.dtype), offset
+                    region.name, buffer, start, region.bytes, dtypes.as_dtype(region.dtype), offset
                 )
     return list(states.values())
 
@@ -88,13 +75,13 @@ def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
         name, dtype = paused.declared(allocation)
         where = allocation.declared.place
         offset = allocation.address - paused.base(allocation.space)
-        rows.append(_state(name or where, allocation, 0, allocation.nbytes, dtype or uint8, offset))
+        rows.append(_state(name or where, allocation, 0, allocation.nbytes, dtype or dtypes.uint8, offset))
     return rows
 
 
 def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> list[RegionState]:
     """Return the regions that BANG C pointers carve out of on-chip arrays; each is assumed to end where the next begins."""
-    places: dict[int, tuple[Allocation, dict[int, tuple[str, DType]]]] = {}
+    places: dict[int, tuple[Allocation, dict[int, tuple[str, dtypes.DType]]]] = {}
     on_chip = {id(a): a for owner, a in paused.allocations(core) if owner is not None and core is not None}
     while frame is not None and c_scope(frame) is not None:
         for name, value in variables_of(frame).items():
@@ -127,7 +114,7 @@ def tensors(paused: PausedRun) -> list[RegionState]:
 
 
 def _state(
-    name: str, allocation: Allocation, start: int, nbytes: int, dtype: DType, offset: int
+    name: str, allocation: Allocation, start: int, nbytes: int, dtype: dtypes.DType, offset: int
 ) -> RegionState:
     count = min(nbytes, allocation.nbytes - start) // dtype.size
     array = np.ndarray((count,), dtype.dtype, allocation.raw, start)
@@ -188,7 +175,7 @@ def examine(
         yield f"{address:#x}: " + "  ".join(text.rjust(width) for text in shown[first : first + per_line])
 
 
-def _dtype(letter: str, size: str, usual: DType | None) -> DType:
+def _dtype(letter: str, size: str, usual: dtypes.DType | None) -> dtypes.DType:
     if letter == "f":
         if usual is not None and usual.kind == "float" and not size:
             return usual

@@ -42,6 +42,7 @@ TRAPPED = "the kernel calls breakpoint()"
 LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault", "line"
 INTERRUPTED = "interrupted"
 """The kind of a stop by Ctrl-C, and the state of a program that was stopped by it outside of a launch."""
+PROGRAM_ENDED = "the program has ended; `run` begins again, `reverse-continue` goes back"
 NONE, ISSUES, ALL = "none", "issues", "issues and landings"  # the instructions about which a stopper is asked
 
 
