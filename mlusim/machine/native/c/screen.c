@@ -266,12 +266,16 @@ void asks_(Asked_ *q, int many, const Operand_ *o) {
 }
 /* The contents given to uninitialized bytes in turn: zero, not a number, huge, small; pseudo-random; another source. */
 static const uint8_t FILLING_[] = {0x00, 0xFF, 0x7F, 0x3C};
-enum { FILLINGS_ = 4, RANDOM_ = 4, TWIN_ = 5, DIFFERS_ = 1 << FILLINGS_, EACH_FILLING_ = DIFFERS_ - 1 };
+enum { FILLINGS_ = 4, RANDOM_ = 4, TWIN_ = 5, DIFFERS_ = 1 << FILLINGS_, EACH_FILLING_ = DIFFERS_ - 1, LEFT_ = 2 * DIFFERS_ };
+static const uint8_t BEFORE_[] = {0x5A, 0xA5}; /* of a destination, to find the bytes that a row leaves unchanged */
 static const uint8_t *held_at_(const Operand_ *o) { return (const uint8_t *)o->at.a->raw + o->at.o; }
 void fills_(Asked_ *q, int many, const Operand_ *o, int content) {
+  const int again = content == UNCHANGED_;
+  if (again) content = 0;
   for (int k = 0; k < many; k++) {
-    if (!o[k].reads) continue;
     const int64_t n = reach_of_(o + k);
+    if (o[k].partial) memset(q->room[k], BEFORE_[again], (size_t)n);
+    if (!o[k].reads) continue;
     if (content == 0 || o[k].writes) memcpy(q->room[k], held_at_(o + k), (size_t)n);
     if (!lacks_(o[k].at, n)) continue;
     int twin = 0;
@@ -288,7 +292,7 @@ void fills_(Asked_ *q, int many, const Operand_ *o, int content) {
     }
   }
 }
-/* Compare the result of the body for one content. */
+/* Compare the result of the body for one content. Of the run with another destination, only bytes that a row leaves unchanged differ. */
 typedef uint8_t Bytes_ __attribute__((vector_size(16), aligned(1), may_alias));
 void takes_(Asked_ *q, int many, const Operand_ *o, int content) {
   for (int k = 0; k < many; k++) {
@@ -298,14 +302,16 @@ void takes_(Asked_ *q, int many, const Operand_ *o, int content) {
     const int64_t n = reach_of_(o + k), step = o[k].more ? o[k].step : n;
     if (content == 0) { first = now; q->room[k] = q->first[k]; q->first[k] = (uint8_t *)first; }
     const uint8_t byte = content < FILLINGS_ ? FILLING_[content] : 0, bit = (uint8_t)(content < FILLINGS_ ? 1 << content : 0);
+    const uint8_t other = content == UNCHANGED_ ? LEFT_ : DIFFERS_;
     for (int64_t r = 0; r < n; r += step)
       for (int64_t i = r; i < r + o[k].bytes; i += (int64_t)sizeof(Bytes_)) { /* the space extends further */
         const Bytes_ is = *(const Bytes_ *)(now + i);
-        *(Bytes_ *)(answer + i) = (content ? *(Bytes_ *)(answer + i) : (Bytes_){0}) | ((Bytes_)(is != *(const Bytes_ *)(first + i)) & DIFFERS_) | ((Bytes_)(is == byte) & bit);
+        *(Bytes_ *)(answer + i) = (content ? *(Bytes_ *)(answer + i) : (Bytes_){0}) | ((Bytes_)(is != *(const Bytes_ *)(first + i)) & other) | ((Bytes_)(is == byte) & bit);
       }
   }
 }
-/* Set the flags of the written bytes, which are all bytes of the destination: a byte is initialized if every content leads to the same value. */
+/* Set the flags of the written bytes: a byte is initialized if every content leads to the same value. Bytes that are left unchanged keep theirs,
+   unless the destination is also a source. */
 void answers_(Core *m, Asked_ *q, int many, const Operand_ *o, int lanewise, int site) {
   Stores_ *t = SCREEN_(m)->stores;
   int moved = 1;
@@ -313,8 +319,9 @@ void answers_(Core *m, Asked_ *q, int many, const Operand_ *o, int lanewise, int
   for (int k = 0; k < many; k++) {
     if (!o[k].writes) continue;
     const int64_t far = o[k].more * o[k].step;
-    int itself = 0, lacks = 0;
+    int itself = 0, lacks = 0, kept = o[k].partial ? LEFT_ : 0;
     for (int j = 0; j < many; j++) {
+      if (o[j].reads && o[j].at.a == o[k].at.a && o[j].at.o == o[k].at.o && o[j].bytes == o[k].bytes) kept = 0;
       if (!o[j].reads || o[j].at.a != o[k].at.a || o[j].at.o >= o[k].at.o + far + o[k].bytes || o[k].at.o >= o[j].at.o + o[j].bytes) continue;
       itself = o[j].at.a->flags && !memchr(flags_say_(o[j].at, o[j].bytes, 0), 0, (size_t)o[j].bytes);
     }
@@ -322,6 +329,7 @@ void answers_(Core *m, Asked_ *q, int many, const Operand_ *o, int lanewise, int
       uint8_t *flags = o[k].at.a->flags ? flags_say_((At){o[k].at.a, o[k].at.o + r}, o[k].bytes, 1) : 0;
       for (int64_t i = 0; i < o[k].bytes; i++) {
         const uint8_t answer = q->answer[k][r + i], differs = (answer & DIFFERS_) != 0;
+        if (answer & kept) { lacks |= flags && flags[i]; continue; }
         if (differs && (answer & EACH_FILLING_) != EACH_FILLING_) moved = 0;
         if (flags) flags[i] = differs;
         lacks |= differs;

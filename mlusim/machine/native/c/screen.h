@@ -50,14 +50,15 @@ ALWAYS void given_(At p, int64_t n) {
   } else all_have_(f, p.o, n);
 }
 void given_rows_(Core *m, At p, int64_t n, int64_t more, int64_t step);
-/* A destination of which the data decide how much is written: uninitialized bytes stay uninitialized. */
+/* A destination of which the data decide how much is written, and whose row is not asked: uninitialized bytes stay uninitialized. */
 COLD void partly_given_(Core *m, At p, int site);
 void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int flies, int site);
 typedef struct Piece_ { At at; int64_t bytes, size; } Piece_;
 COLD void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site);
 /* A row's result from uninitialized bytes, as in `observe.value_flow.dependence`: its body runs on copies of the operands, with several contents.
    *room* has the copies, *answer* for each written byte a bit for each content with an equal result, and one if it differs from the *first*. */
-enum { CONTENTS_ = 6 };
+/* The contents of uninitialized sources; one further run has another content of what a row may leave unchanged. */
+enum { CONTENTS_ = 6, UNCHANGED_ = CONTENTS_ };
 typedef struct Asked_ { uint8_t *all, *room[MOST_ASKED], *first[MOST_ASKED], *answer[MOST_ASKED]; } Asked_;
 struct Operand_;
 COLD void asks_(Asked_ *q, int many, const struct Operand_ *o);
@@ -160,8 +161,8 @@ void keeps_(Core *m, int site, int local, Ptr v, Ptr before);
 void written_(Core *m, int64_t k, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int kind, int site);
 void touched_(Core *m, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int row, int given, int kind, int site);
 /* The bytes that an instruction accesses through argument *given*: *more* pieces beyond the first. It is the operand at *place* among the row's;
-   with *shaped* it has distances, even with a single piece. */
-typedef struct Operand_ { At at; int64_t bytes, more, step; int given, reads, writes, place, shaped; } Operand_;
+   with *shaped* it has distances, even with a single piece; of a *partial* one the data decide which bytes are written. */
+typedef struct Operand_ { At at; int64_t bytes, more, step; int given, reads, writes, place, shaped, partial; } Operand_;
 #define HEARS(m) UNLIKELY((m)->hears) /* parts, or a window, are recorded */
 void operands_(Core *m, int many, const Operand_ *o, int row, int how, int site);
 ALWAYS void element_(Core *m, At p, int64_t n, int kind, int site) {

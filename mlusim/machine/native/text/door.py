@@ -265,7 +265,7 @@ class _Door:
         settling = (step.pipe.name for step in self.steps if isinstance(step, steps.Settle))
         yield from (f"  m->site = site; settle_(m, P_{pipe});" for pipe in settling)
         spins = any(isinstance(step, steps.Spin) for step in self.steps)
-        yield from self._performed(spans, f"{'int changed_ = 0; ' if spins else ''}{text}")
+        yield from self._performed(spans, f"{'int changed_ = 0; ' if spins else ''}{text}", result)
         if self.mode is Mode.SCREENED:
             yield from behind(row, spans, settles)
             yield from numbers_behind(row, self.number, spans, returns=self._returns_float)
@@ -336,12 +336,13 @@ class _Door:
         """Return whether it is a sum that may be deferred."""
         return self.mode is Mode.BESIDE and adds(self.row)
 
-    def _performed(self, spans: Sequence[Footprint], text: str) -> Iterator[str]:
-        """Render *text*, the row's body, as required by the mode."""
+    def _performed(self, spans: Sequence[Footprint], text: str, result: str) -> Iterator[str]:
+        """Render *text*, the row's body with a *result* of this type, as required by the mode."""
         if self._sums:
             yield from self._sum(text)
         elif self._asked:
-            yield from asking(spans, [f"T_{SUFFIX[self.types[o.name].name]}" for o in self.operands], text)
+            types = [f"T_{SUFFIX[self.types[o.name].name]}" for o in self.operands]
+            yield from asking(spans, types, text, result)
         else:
             yield f"  {text}"
 
@@ -356,7 +357,7 @@ class _Door:
         yield f"  begins_(m, site, {self.number}, {lanes});"
 
     def _before(self, spans: Sequence[Footprint]) -> Iterator[str]:
-        yield from before(self.row, self.number, spans)
+        yield from before(self.row, self.number, spans, asked=self._asked)
         if self.mode is Mode.SCREENED:
             floats = [
                 f"GET_{SUFFIX[argument.dtype.name]}(g_{name})"

@@ -205,9 +205,14 @@ class Footprint:
         """Return whether every byte of its pieces is written."""
         return not self.operand.partial
 
+    @property
+    def changes_some(self) -> bool:
+        """Return whether the data decide which of its bytes are written."""
+        return self.writes and not self.exact
 
-def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[str]:
-    """Render the lines before the bytes change, for the row *number*."""
+
+def before(row: Intrinsic, number: int, spans: Sequence[Footprint], *, asked: bool) -> Iterator[str]:
+    """Render the lines before the bytes change, for the row *number*, whose body is *asked* for the result of uninitialized bytes."""
     if not spans:
         return
     if row.form in ("load", "store"):
@@ -221,22 +226,29 @@ def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[
     if any(space.shared for s in spans for space in s.operand.spaces):
         yield f"  begins_(m, {number}, {f'P_{row.pipe.name}' if row.pipe in (Pipe.IO, Pipe.MOVE) else 0});"
     yield from _in_order(row, spans)
-    asked = " | ".join(
-        f"lacks_(a_{s.operand.name}, {s.extent})"
+    sources = [s for s in spans if s.reads]
+    yield f"  const int lacks__ = {_lack(sources)};"
+    if asked:
+        yield f"  const int left__ = {_lack([s for s in spans if s.changes_some])};"
+    elif sources and (row.returns != "None" or any(s.changes_some for s in spans)):
+        yield "  if (UNLIKELY(lacks__)) suspect_(m, SCREEN_INIT, site);"
+
+
+def _lack(spans: Sequence[Footprint]) -> str:
+    """Render whether some bytes of the operands are uninitialized."""
+    lacking = (
+        f"lacks_({s.at}, {s.extent})"
         if s.more == "0"
         else f"lacks_rows_({s.at}, {s.extent}, {s.more}, {s.step})"
         for s in spans
-        if s.reads
     )
-    yield f"  const int lacks__ = {asked or '0'};"
-    if asked and (row.returns != "None" or any(not s.exact for s in spans if s.writes)):
-        yield "  if (UNLIKELY(lacks__)) suspect_(m, SCREEN_INIT, site);"
+    return " | ".join(lacking) or "0"
 
 
 def _operands(placed: Iterable[tuple[int, Footprint]]) -> str:
     """Render the operands, each with its position in the row."""
     operands = ", ".join(
-        f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.argument}, {int(s.reads)}, {int(s.writes)}, {place}, {int(s.shaped)}}}"
+        f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.argument}, {int(s.reads)}, {int(s.writes)}, {place}, {int(s.shaped)}, {int(s.changes_some)}}}"
         for place, s in placed
     )
     return f"(Operand_[]){{{operands}}}"
@@ -296,32 +308,44 @@ def is_asked(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> bo
     """Return whether C tests the body of *row* with uninitialized bytes: no lane depends only on its own sources, or one *settles* the result."""
     return (
         row.form == "dense"
-        and row.returns == "None"
         and (row.flow is not Flow.LANEWISE or settles(row, spans[0].dtype))
         and len(spans) <= MOST_ASKED
-        and all(s.exact if s.writes else s.more == "0" for s in spans)
+        and all(s.more == "0" for s in spans if s.changes_some or not s.writes)
         and any(s.reads for s in spans)
         and not any(space.shared for s in spans for space in s.operand.spaces)
     )
 
 
-def asking(spans: Sequence[Footprint], types: Sequence[str], text: str) -> Iterator[str]:
-    """Render *text*, a row's body, so that uninitialized bytes cause a first run on copies of its operands of *types*, with several contents."""
+def asking(spans: Sequence[Footprint], types: Sequence[str], text: str, result: str) -> Iterator[str]:
+    """Render *text*, a row's body, so that uninitialized bytes cause a first run on copies of its operands of *types*, with several contents.
+
+    A *result* that is not void must be the same each time; otherwise Python follows it.
+    """
     many, operands = len(spans), _operands(enumerate(spans))
     names = [s.operand.name for s in spans]
     copies = "".join(
         f" {n} = ({t} *)asked_.room[{k}];" for k, (n, t) in enumerate(zip(names, types, strict=True))
     )
     real = "".join(f" {n} = ({t} *)at(a_{n});" for n, t in zip(names, types, strict=True))
-    yield "  int content_ = CONTENTS_;"
-    yield f"  if (UNLIKELY(lacks__)) {{ asks_(&asked_, {many}, {operands}); content_ = 0; }}"
+    partial = any(s.changes_some for s in spans)
+    last = "UNCHANGED_" if partial else "CONTENTS_ - 1"
+    yield f"  int content_ = {last} + 1;"
+    if result != "void":
+        yield f"  {result} first_ = 0; int depends_ = 0;"
+    yield f"  if (UNLIKELY(lacks__ | left__)) {{ asks_(&asked_, {many}, {operands}); content_ = 0; }}"
     yield "  for (;; content_++) {"
-    yield f"    if (UNLIKELY(content_ < CONTENTS_)) {{ fills_(&asked_, {many}, {operands}, content_);{copies} }}"
+    yield f"    if (UNLIKELY(content_ <= {last})) {{ fills_(&asked_, {many}, {operands}, content_);{copies} }}"
     yield f"    {{ {text} }}"
-    yield "    if (LIKELY(content_ == CONTENTS_)) break;"
+    yield f"    if (LIKELY(content_ > {last})) break;"
     yield f"    takes_(&asked_, {many}, {operands}, content_);"
-    yield f"    if (content_ == CONTENTS_ - 1) {{{real} }}"
+    if result != "void":
+        yield "    if (content_ == 0) first_ = result; else depends_ |= memcmp(&first_, &result, sizeof result) != 0;"
+    if partial:
+        yield "    if (content_ == 0 && !lacks__) content_ = CONTENTS_ - 1; /* only what is left unchanged matters */"
+    yield f"    if (content_ == {last}) {{{real} }}"
     yield "  }"
+    if result != "void":
+        yield "  if (UNLIKELY(depends_)) suspect_(m, SCREEN_INIT, site);"
 
 
 def behind(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> Iterator[str]:
@@ -331,8 +355,8 @@ def behind(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> Iter
     sources = [s for s in spans if s.reads]
     if is_asked(row, spans, settles):
         answers = f"answers_(m, &asked_, {len(spans)}, {_operands(enumerate(spans))}, {int(row.flow is Flow.LANEWISE)}, site)"
-        marks = "; ".join(_marks(s) for s in spans if s.writes)
-        yield f"  if (UNLIKELY(lacks__)) {answers}; else {{ {marks}; }}"
+        marks = "; ".join(_marks(s) for s in spans if s.writes and s.exact)
+        yield f"  if (UNLIKELY(lacks__ | left__)) {answers}; else {{ {marks}; }}"
         return
     for span in (s for s in spans if s.writes):
         if not span.exact:
