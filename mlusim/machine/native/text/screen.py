@@ -308,10 +308,10 @@ def is_asked(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> bo
     """Return whether C tests the body of *row* with uninitialized bytes: no lane depends only on its own sources, or one *settles* the result."""
     return (
         row.form == "dense"
+        and any(s.reads for s in spans)
         and (row.flow is not Flow.LANEWISE or settles(row, spans[0].dtype))
         and len(spans) <= MOST_ASKED
         and all(s.more == "0" for s in spans if s.changes_some or not s.writes)
-        and any(s.reads for s in spans)
         and not any(space.shared for s in spans for space in s.operand.spaces)
     )
 
