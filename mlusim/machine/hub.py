@@ -85,6 +85,7 @@ class ObservedScreen(Protocol):
     def changes(self) -> "Sequence[ChangedValue | ChangedVector]": ...
     def escapes(self) -> "Mapping[EscapedAt, CountedEscape]": ...
     def left(self) -> "Sequence[LeftOut]": ...
+    def ways(self) -> "Mapping[str, TaskWay] | None": ...
 
 
 class TaskRan(NamedTuple):
@@ -130,6 +131,24 @@ class MetAlone(NamedTuple):
     site: Site
     name: str
     times: int
+
+
+class ReturnedFrom(NamedTuple):
+    """A return from a function that reaches a barrier: the function as `kernel_frames.function_of`, the place, the caller, the places of the call and of the kernel then."""
+
+    function: tuple[str, int, str]
+    site: Site
+    caller: str
+    call: Site
+    kernel: Site
+
+
+class TaskWay(NamedTuple):
+    """A task's way past barriers: the last one that it passed, where its kernel returned, and how often it returned from functions."""
+
+    passed: tuple[str, Site] | None
+    returned: Site | None
+    left: "Mapping[ReturnedFrom, int]"
 
 
 LeftOut = OnMemoryCore | MisplacedScalar | MetAlone

@@ -2,18 +2,19 @@
 
 import dis
 import functools
+import itertools
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FrameType, FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from mlusim.counted import counted
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.kernel_frames import file_of, function_of, own_file
-from mlusim.machine.hub import MetAlone, ObservedScreen, TaskRan, launch_place
+from mlusim.machine.hub import MetAlone, ObservedScreen, TaskRan, TaskWay, launch_place
 from mlusim.machine.observed import Screened, Site
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -53,8 +54,8 @@ class SyncCheck(Checker):
         self._leaving = Leaving(launch.request.kernel.body)
 
     def screen_end(self, screen: ObservedScreen) -> bool:
-        """Return whether all barriers were complete: C does not record where a task returned from its functions."""
-        return not isinstance(screen.refused, SyncFault)
+        """Return whether all barriers were complete, or C has recorded where tasks passed barriers and returned."""
+        return not isinstance(screen.refused, SyncFault) or screen.ways() is not None
 
     def task_begin(self, core: "Core") -> None:
         """Observe where the task returns from its functions."""
@@ -79,7 +80,12 @@ class SyncCheck(Checker):
         self.report((name, site), lambda: _alone(core.place.task, site, name), times)
 
     def screened(self, screen: ObservedScreen) -> None:
-        """Report the barriers that C has recorded as passed by one core alone."""
+        """Report the barriers that C has recorded as passed by one core alone, and take what it has recorded of those that cannot complete."""
+        if isinstance(screen.refused, SyncFault):
+            for label, way in (screen.ways() or {}).items():
+                if way.passed is not None:
+                    self._passed[label] = way.passed
+                self._leaving.went(label, way)
         for out in screen.left():
             if isinstance(out, MetAlone):
                 self._alone(*out)
@@ -151,7 +157,7 @@ class SyncCheck(Checker):
             if helper is not None:
                 early.setdefault(helper, []).append(label)
             end = self._leaving.returned.get(label)
-            if end is not None and (helper is None or end != helper.kernel):
+            if end is not None and (helper is None or end not in {helper.kernel, self._leaving.last}):
                 left.setdefault(end, []).append(label)
         return [
             RelatedPlace(
@@ -226,6 +232,12 @@ class Leaving:
         self._body = None if code is None else function_of(code)
         self._helpers = _reaching(function) if isinstance(function, FunctionType) else set()
         self._names = {key[-1] for key in self._helpers}
+        # Of functions of BANG C: their return statements, and last lines.
+        self._ends: Mapping[tuple[str, int, str], Any] = getattr(body, "returns", dict)()
+        ends = None if code is None else self._ends.get(function_of(code))
+        self.last = (
+            None if ends is None or code is None else Site(file_of(code), ends[1])
+        )  # the kernel's last line
         self._beginning: Core | None = None
         self._frames: dict[Core, FrameType] = {}
         self._left: dict[str, Counter[Left]] = {}
@@ -241,7 +253,7 @@ class Leaving:
         """Note where the task of *core* returned from the kernel."""
         frame = self._frames.pop(core, None)
         if frame is not None:
-            self.returned[core.place.label] = _site(frame)
+            self.returned[core.place.label] = self._end(frame)
         elif not self._frames:
             self.close()
 
@@ -250,6 +262,15 @@ class Leaving:
         self._frames = {}
         if sys.getprofile() == self._heard:
             sys.setprofile(None)
+
+    def went(self, label: str, way: TaskWay) -> None:
+        """Take the *way* of the task *label*, which C has run."""
+        if way.returned is not None:
+            self.returned[label] = way.returned
+        helpers = ((out, n) for out, n in way.left.items() if out.function in self._helpers)
+        self._left[label] = Counter(
+            {Left(out.function[-1], out.site, out.caller, out.call, out.kernel): n for out, n in helpers}
+        )
 
     def early(self, absent: str, waiting: Iterable[str]) -> Left | None:
         """Return the first return that the task *absent* made more often than any task in *waiting*; None without one."""
@@ -287,8 +308,20 @@ class Leaving:
             return
         label = frames[id(above)].place.label
         caller = callers[0]
-        left = Left(frame.f_code.co_name, _site(frame), caller.f_code.co_name, _site(caller), _site(above))
+        left = Left(
+            frame.f_code.co_name, self._end(frame), caller.f_code.co_name, _site(caller), _site(above)
+        )
         self._left.setdefault(label, Counter())[left] += 1
+
+    def _end(self, frame: FrameType) -> Site:
+        """Return where *frame*, which has ended, returned: a function of BANG C without a return statement there at its last line."""
+        code = frame.f_code
+        spans, end = self._ends.get(function_of(code), ((), 0))
+        at = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+        place = at[0], (at[2] or 0) + 1
+        if not end or any(s[1:3] <= place < s[3:5] for s in spans):
+            return _site(frame)
+        return Site(file_of(code), end)
 
 
 def _site(frame: FrameType) -> Site:

@@ -129,6 +129,55 @@ __mlu_entry__ void Racing(float *out, const float *in, int turns, int mistake) {
   }
 }
 """
+LEAVING = """#include <bang.h>
+#define N 64
+__nram__ float a[4 * N], b[N];
+struct Share {
+  template <typename T> __mlu_func__ void go(T *to, int n) {
+    if (n == 1) return;
+    __sync_all(); if (coreId != 0x80) to[taskId * N] = 1; } };
+template <typename T> __mlu_func__ void inner(T *to, int n) {
+  for (int k = 0; k < 2; ++k) {
+    if (n == 1 && k)
+      return;
+    __sync_all();
+  }
+}
+__mlu_func__ void outer(float *to, int n) { inner(to, n); if (coreId != 0x80) to[taskId * N] = n; }
+__mlu_func__ int skips(int turn) { if (turn & 1) return 1; __sync_all(); return 0; }
+__mlu_entry__ void Leaving(float *out, const float *in, int turns, int mistake) {
+  if (coreId != 0x80) __bang_write_zero(a, N);
+  __sync_all();
+  if (mistake == 0 && taskId == 1)
+    return;
+  for (int i = 0; i < turns; ++i) {
+    if (mistake == 1 && taskId == i && skips(1)) return;
+    while (mistake == 2) { if (taskId > 1 && i == 2) return; else break; }
+    switch (mistake) {
+      case 3: if (taskId == 3) return; break;
+      case 4: if (taskId && i == 2) { Share s; s.go(out, taskId); } else __sync_all(); break;
+      case 5: outer(out, taskId); break;
+      case 6: { auto meet = [&](int n) { if (n == 1 + i) return; __sync_all_ipu(); }; if (coreId != 0x80) meet(taskId); } break;
+      case 7: skips(taskId + i); break;
+      case 8: if (coreId == 0x80) return; __sync_cluster(); break;
+      case 9: if (taskId == 2) __sync_all_ipu(); else __sync_cluster(); break;
+      case 10: if (taskId != 3) __sync_all_ipu(); break;
+      case 11: if (coreId != 0x80) { do { __bang_atomic_add((int *)b, (int *)out, 0, 1); } while (((int *)b)[0] != 7 && taskId == 2); __sync_all_ipu(); } break;
+    }
+    __sync_all();
+  }
+  if (mistake == 12 && taskId == 1) {
+    __sync_all();
+  }
+  if (coreId != 0x80) __memcpy(out + taskId * N, a, 64, NRAM2GDRAM);
+}
+struct Held { int *count; __mlu_func__ ~Held() { *count += 1; } };
+__mlu_func__ void held(int n, int *count) { Held h{count}; if (n == 1) return; __sync_all(); }
+__mlu_entry__ void Ending(float *out, const float *in, int turns, int mistake) {
+  int count = 0;
+  for (int i = 0; i < turns; ++i) held(taskId + i, &count);
+}
+"""
 TURNS, TASKS = 3, 4
 FAULTS, RACES, MISPLACED = range(1, 10), range(1, 10), range(1, 8)
 UNWRITTEN = {1: 1, 2: 1, 3: 2, 4: 1, 5: 1, 6: 1, 7: 1, 8: 1, 9: 1, 10: 1, 11: 1, 12: 1, 13: TASKS} | {
@@ -160,20 +209,26 @@ def mistaken(tmp_path_factory):
 
 def told(kernel, mistake, engine, calls_of, *, union=False):
     """What all checkers say of a launch with a *mistake*, the bytes that it leaves, and on how many cores Python ran it."""
+    with calls_of(Core.run) as ran:
+        said = said_of(kernel, mistake, engine, union=union)
+    return said, len(ran)
+
+
+def said_of(kernel, mistake, engine, *, union=False):
+    """What all checkers say of a launch with a *mistake*, and the bytes that it leaves."""
     device = mlusim.Device("MLU370-X4")
     many = TASKS * TURNS * 64
     out, given = device.put(np.zeros(many, np.float32)), device.put(np.ones(many, np.float32))
     fault = ""
-    with calls_of(Core.run) as ran:
-        try:
-            kind = mlusim.UNION1 if union else mlusim.BLOCK
-            launch = device.launch(
-                kernel, TASKS, kind, (out, given, TURNS, mistake), observe=list(CHECKERS), engine=engine
-            )
-            findings = launch.findings
-        except Fault as error:
-            fault, findings = str(error), error.findings
-    return (fault, findings, device.get(out).tobytes()), len(ran)
+    try:
+        kind = mlusim.UNION1 if union else mlusim.BLOCK
+        launch = device.launch(
+            kernel, TASKS, kind, (out, given, TURNS, mistake), observe=list(CHECKERS), engine=engine
+        )
+        findings = launch.findings
+    except Fault as error:
+        fault, findings = str(error), error.findings
+    return fault, findings, device.get(out).tobytes()
 
 
 @pytest.mark.parametrize("mistake", FAULTS)
@@ -221,3 +276,30 @@ def test_scalars_and_barriers_out_of_place_are_counted_in_c(mistaken, mistake, c
     assert native == python
     assert {"memcheck" if mistake != 3 else "synccheck"} == {f.id.partition("-")[0] for f in native[1]}
     assert 0 == again
+
+
+@pytest.fixture(scope="module")
+def leaving(tmp_path_factory):
+    path = tmp_path_factory.mktemp("leaving") / "leaving.mlu"
+    path.write_text(LEAVING)
+    return bangc.load(path)
+
+
+@pytest.mark.parametrize("mistake", range(13))
+def test_a_barrier_that_cannot_complete_is_told_by_the_run_that_met_it(leaving, mistake, calls_of):
+    """With who waits where, what the missing tasks passed last, and where they left the kernel, or a function below it; also where all wait, or look at memory."""
+    native, again = told(leaving["Leaving"], mistake, "native", calls_of, union=True)
+    python = said_of(leaving["Leaving"], mistake, "python", union=True)  # which follows calls itself
+
+    assert native == python
+    assert {"synccheck"} == {finding.id.partition("-")[0] for finding in native[1]}
+    assert 0 == again
+
+
+def test_python_tells_where_objects_end_on_a_return(leaving, calls_of):
+    """Where a function that reaches a barrier destroys objects as it returns, the line depends on them."""
+    native, again = told(leaving["Ending"], 0, "native", calls_of, union=True)
+    python, _ = told(leaving["Ending"], 0, "python", calls_of, union=True)
+
+    assert native == python
+    assert 0 < again

@@ -10,8 +10,10 @@ import mlusim
 from mlusim.bang import GDRAM2SRAM, float32, int32
 from mlusim.errors import Fault
 from mlusim.machine.hub import launched_from
+from mlusim.machine.native.build import available
 
 SYNC = ["synccheck"]
+ENGINES = ["python"] if available() is None else ["python", "native"]
 UNION = {"dim": (4, 1, 1), "kind": mlusim.UNION1}
 
 
@@ -160,20 +162,22 @@ __mlu_entry__ void K(int *out, int how) {
   switch (how) { case 3: if (taskId == 0) return; break; default: break; }  // 3
   if (how != 4 || taskId)
     __sync_cluster();
-  out[taskId] = 1;  // 4
-}
+  out[taskId] = 1;
+}  // 4
 """
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("checkers", [["synccheck"], ["synccheck", "valuecheck"]], ids="-".join)
 @pytest.mark.parametrize(("how", "who"), list(enumerate(("task 1", "task 1", "task 2", FIRST, FIRST))))
-def test_a_return_before_a_barrier_is_named(tmp_path, checkers, how, who):
+def test_a_return_before_a_barrier_is_named(tmp_path, checkers, how, who, engine):
     """The line at which a task that is missing left the kernel: out of loops, too, and at its end."""
     (tmp_path / "k.mlu").write_text(RETURNS)
     kernel = mlusim.bangc.load(tmp_path / "k.mlu")["K"]
     device = mlusim.Device()
+    arguments = [device.empty(4, "int32"), how]
     with pytest.raises(Fault) as caught:
-        device.launch(kernel, (4, 1, 1), mlusim.UNION1, [device.empty(4, "int32"), how], observe=checkers)
+        device.launch(kernel, (4, 1, 1), mlusim.UNION1, arguments, observe=checkers, engine=engine)
     (finding,) = caught.value.findings
     line = next(n for n, text in enumerate(RETURNS.splitlines(), 1) if text.endswith(f"// {how}"))
 
@@ -217,14 +221,16 @@ LEFT = (
 )
 
 
-def test_a_return_of_a_function_below_the_kernel_is_named(tmp_path):
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_return_of_a_function_below_the_kernel_is_named(tmp_path, engine):
     """The `return` by which a task left it, with its caller; ways out that all tasks take are not."""
     (tmp_path / "k.mlu").write_text(HELPERS)
     kernel = mlusim.bangc.load(tmp_path / "k.mlu")["K"]
     device = mlusim.Device()
     for how, text in enumerate(LEFT):
+        arguments = [device.empty(4, "int32"), how]
         with pytest.raises(Fault) as caught:
-            device.launch(kernel, (4, 1, 1), mlusim.UNION1, [device.empty(4, "int32"), how], observe=SYNC)
+            device.launch(kernel, (4, 1, 1), mlusim.UNION1, arguments, observe=SYNC, engine=engine)
         (finding,) = caught.value.findings
         line = next(n for n, t in enumerate(HELPERS.splitlines(), 1) if t.endswith(f"// {how}"))
 
@@ -232,7 +238,8 @@ def test_a_return_of_a_function_below_the_kernel_is_named(tmp_path):
         assert (line, text) == returned[0]
         assert "synccheck-early-return" == finding.id
         assert sys.getprofile() is None
-    device.launch(kernel, (4, 1, 1), mlusim.UNION1, [device.empty(4, "int32"), 4], observe=SYNC)
+    arguments = [device.empty(4, "int32"), 4]
+    device.launch(kernel, (4, 1, 1), mlusim.UNION1, arguments, observe=SYNC, engine=engine)
     assert sys.getprofile() is None
 
 

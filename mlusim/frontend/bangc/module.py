@@ -22,7 +22,7 @@ from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.fitting import Fitting, check_structure, device_variable, made_structure
 from mlusim.frontend.bangc.form_data import Translated
-from mlusim.frontend.bangc.ir.walk import Outlived, branches, outlived, steps
+from mlusim.frontend.bangc.ir.walk import Outlived, branches, outlived, steps, walk
 from mlusim.frontend.bangc.link import File, LinkPlan, StackFrames, declared_memory, link
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.parse.sources import Options
@@ -82,6 +82,17 @@ class Body:
         """The functions that the kernel reaches, by symbol."""
         functions: dict[str, Any] = self.__wrapped__.__globals__
         return functions
+
+    def returns(self) -> dict[tuple[str, int, str], tuple[tuple[ir.Span, ...], int]]:
+        """Return where each reached function, by `kernel_frames.function_of`, returns: its return statements, and the line of its end."""
+        return {
+            form.framed: (
+                tuple(n.span for n in walk(form.body) if isinstance(n, ir.Return)),
+                form.end,
+            )
+            for part in self.plan.parts
+            for form in map(part.file.form.functions.__getitem__, part.code)
+        }
 
     @cached_property
     def _coverable(self) -> dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]]:

@@ -24,7 +24,7 @@ from mlusim.machine.native.text import layout, sums
 from mlusim.machine.native.text.copies import copies, costs
 from mlusim.machine.native.text.door import IDS, MEETS, Use, barrier, door
 from mlusim.machine.native.text.layout import preamble
-from mlusim.machine.native.text.screen import CONSTANTS, KEPT_PAGE
+from mlusim.machine.native.text.screen import CONSTANTS, KEPT_PAGE, Returns
 from mlusim.machine.native.text.templates import TENSOR_MARK, tensor_header
 from mlusim.machine.observed import ValueTest
 from mlusim.memory.space import DIRECTIONS, WRAM, Direction, Space
@@ -62,7 +62,8 @@ class NativeProgram:
     counts them. ``crowded`` are the numbers of places with several calls of a row, and that of the row. ``locals``
     are the arrays of functions that the first task of a launch has declared, by the sizes of its memories.
     ``followed`` are the functions and the pointer variables by their numbers in a screen; ``changes`` convert two
-    numbers into the change that a test of values found.
+    numbers into the change that a test of values found. ``returns`` are those of functions that may reach a barrier,
+    unless a screen cannot follow them.
     """
 
     text: str
@@ -77,6 +78,7 @@ class NativeProgram:
     covers: Sequence[tuple[str, int, int, bool | None]] = ()
     changes: Sequence[ValueTest] = ()
     locals: dict[tuple[int, ...], Sequence[Local]] = field(factory=dict)
+    returns: Returns | None = None
 
     @property
     def flies(self) -> bool:

@@ -31,7 +31,9 @@ from mlusim.machine.hub import (
     OnMemoryCore,
     SharedRun,
     TaskRan,
+    TaskWay,
 )
+from mlusim.machine.native.leaving import Ways
 from mlusim.machine.native.text.screen import (
     ALL_HAVE,
     ALONE,
@@ -661,6 +663,7 @@ class Screen(Observer):
         self._keys: dict[Allocation, int] = {}
         self._own: dict[NativeCore, dict[Allocation, Flags]] = {}
         self._running: dict[NativeCore, None] = {}
+        self._ways = Ways()
         self._accesses = np.zeros((2 if not looks & Screened.RACE else MOST_ACCESSES + 1, COLUMNS), np.int64)
         self._accesses[0, 1] = MOST_ACCESSES
 
@@ -678,6 +681,9 @@ class Screen(Observer):
         c.records = self._accesses.ctypes.data
         c.context = 0
         c.parts = 0
+        c.leaving = (
+            core.seat.begins_leaving() if self.looks & Screened.SYNC and not core.union.block else None
+        )
 
     def begin(self, core: "NativeCore") -> None:
         """Begin a task on *core*."""
@@ -976,6 +982,8 @@ class Screen(Observer):
     def task_end(self, core: Any) -> None:
         """Store the parts of on-chip arrays and the last window, and check whether the stack had space for the local variables."""
         self._judged(core)
+        if core.c.leaving:
+            self._ways.task_end(core)
         if self.looks & Screened.PARTS:
             self.part_record.task_end(core)
         if self.whole and core.union.finished():
@@ -1018,6 +1026,7 @@ class Screen(Observer):
         if self.ends is not None:
             at = cast("NativeCore", core)
             self.refused, self._refused_on = fault, at
+            self._ways.end(tuple(self._running))
             for running in tuple(self._running):
                 self._judged(running)
             self.ends(at, fault)
@@ -1026,6 +1035,8 @@ class Screen(Observer):
         """Record that cores meet at a barrier."""
         if sync.scope in ("mutex", "arrive", "wait"):
             self._log.complete = False
+        elif sync.scope is not None and sync.core.c.leaving:  # type: ignore[attr-defined]
+            self._ways.meets(sync)
         if len(sync.participants) > 1:
             cores: Sequence[Any] = sync.participants
             self.met.append(tuple(self._tasks[core] for core in cores))
@@ -1044,6 +1055,13 @@ class Screen(Observer):
             and not self.asks()
         ):
             raise Suspicion
+
+    def ways(self) -> Mapping[str, TaskWay] | None:
+        """Return the way of each task of the unions that have not ended, by its label, when a fault has ended them; None if C does not know all."""
+        at = self._refused_on
+        if at is None:
+            return None
+        return self._ways.told(at.session.native.program.returns, self._sites)
 
     def needs_values(self) -> bool:
         """Return whether a fault caused by uninitialized bytes has ended the launch."""

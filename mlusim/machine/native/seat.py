@@ -20,6 +20,7 @@ from mlusim.machine.native.text.screen import (
     HEAD,
     HEAD_WORDS,
     KNOWN,
+    LEAVING,
     LISTS,
     PART_WORDS,
     PARTS,
@@ -409,6 +410,18 @@ class Seat:
     def cell_flags(self) -> int:
         """Return the address of the flags of variables that have an address."""
         return _where(self._cell_flags)
+
+    @functools.cached_property
+    def leaving(self) -> "np.void":
+        """The record of a task's returns from functions (`machine.native.text.screen.LEAVING`)."""
+        record: np.void = _pages(LEAVING.itemsize).view(LEAVING)[0]
+        return record
+
+    def begins_leaving(self) -> int:
+        """Return the address of the record of returns, for a task that begins."""
+        for name in ("calls", "many", "returned", "unclear"):
+            self.leaving[name] = 0
+        return int(self.leaving.__array_interface__["data"][0])
 
     def variable(self, number: int) -> tuple[int, int, int]:
         """Return the bytes of a variable in C and of its elements, as `run.NativeForm.nowhere` expects them.

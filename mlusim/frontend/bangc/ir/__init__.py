@@ -708,11 +708,17 @@ class Function:
     variadic: bool = False  # accepts more arguments than parameters
     hosted: "Span | None" = None  # the location of a host function's body, which only the host compiler reads
     scope: str = ""  # the enclosing namespaces and classes, each followed by "::"
+    end: int = 0  # the line at which its body ends, 0 without a body
 
     @property
     def definition(self) -> tuple[str, str, int]:
         """The key of the definition; the symbol is not enough, as static functions in two files may share it."""
         return self.symbol, self.span.file, self.span.line
+
+    @property
+    def framed(self) -> tuple[str, int, str]:
+        """The key of its frames in Python, as `kernel_frames.function_of` has it."""
+        return self.span.file, self.span.line, self.name
 
 
 @define(eq=False)

@@ -170,11 +170,7 @@ class Lowering:
             if broken is not None:
                 problem = _problem(broken)
             elif not external and declaration.body is not None:
-                first = _members(scope, declaration) if declaration.kind == "CONSTRUCTOR" else []
-                body = (*first, *statements.body(scope, declaration.body))
-                if declaration.kind == "DESTRUCTOR":
-                    body = _ended(scope, body, declaration)
-                body = (*scope.hidden, *body, *_unreturned(declaration, body))
+                body = _body(scope, declaration, declaration.body)
         except Untranslatable as refused:
             problem, body = refused.problem, ()
         except RecursionError:  # this code recurses as deep as the source is nested
@@ -192,6 +188,7 @@ class Lowering:
             external,
             declaration.variadic,
             scope=declaration.scope,
+            end=(declaration.body_span or declaration.span).end_line,
         )
 
     def _captures(self, declaration: Declaration) -> Captures:
@@ -360,6 +357,15 @@ def kind_of(declaration: Declaration) -> str:
     if "global" in declaration.annotations:
         return "kernel"
     return "device" if "device" in declaration.annotations else "host"
+
+
+def _body(scope: FunctionScope, declaration: Declaration, node: Node) -> tuple[ir.Statement, ...]:
+    """Lower the body *node* of a function, with what it does before and after its statements."""
+    first = _members(scope, declaration) if declaration.kind == "CONSTRUCTOR" else []
+    body = (*first, *statements.body(scope, node))
+    if declaration.kind == "DESTRUCTOR":
+        body = _ended(scope, body, declaration)
+    return (*scope.hidden, *body, *_unreturned(declaration, body))
 
 
 def _unreturned(declaration: Declaration, body: tuple[ir.Statement, ...]) -> tuple[ir.Statement, ...]:

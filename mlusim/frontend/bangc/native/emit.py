@@ -210,6 +210,10 @@ class CWalker(Walker[str, str]):
     locals: dict[ir.Local, int] = field(factory=dict)  # pointer variables that a screen tracks
     assigned: Mapping[ir.Local, list[ir.Expr]] = field(factory=dict)
     """In the current function: the values assigned to its variables, for a screen."""
+    within: tuple[str, int, str] = "", 0, ""  # the current function, as `kernel_frames.function_of`
+    reaching: frozenset[str] = frozenset()  # the kernel, and functions that may reach a barrier, for a screen
+    returns: dict[tuple[tuple[str, int, str], int], int] = field(factory=dict)  # their returns, and
+    reached: dict[tuple[str, int], int] = field(factory=dict)  # the calls of them, by number
 
     def valued(self, rendered: str, node: ir.Expr) -> str:  # noqa: ARG002 - source lines are attached to statements
         """Return *rendered*, the value of *node*, unchanged."""

@@ -15,7 +15,7 @@ from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.fitting import limits_of, packed_number, packed_structure
 from mlusim.frontend.bangc.ir.walk import DEEP, circles
-from mlusim.frontend.bangc.native import calls, emit
+from mlusim.frontend.bangc.native import calls, emit, returning
 from mlusim.frontend.bangc.native.emit import CWalker, NoForm, ctype, dtype_of, literal, literal_bytes
 from mlusim.frontend.bangc.native.joining import Joining
 from mlusim.frontend.bangc.native.statements import STATEMENTS, cell, function, prototype
@@ -32,6 +32,7 @@ from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Wo
 from mlusim.machine.native.text.door import REGISTERS
 from mlusim.machine.native.text.joined import Joined
 from mlusim.machine.native.text.layout import CELL_BYTES, DEEP_CELL_BYTES, LITERAL, MOST_CELLS
+from mlusim.machine.native.text.screen import Returns
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, SRAM, WRAM
@@ -163,6 +164,7 @@ class BangForm:
             c.place(variable)
         called = calls.called_functions(forms, tuple(plan.pointed))
         deep = circles(called)
+        c.reaching = returning.reaching(self.form, forms, called) if c.checked else frozenset()
         bodies, more = [], list[tuple[str, int]]()
         for f in forms:
             bodies.append(function(c, f, calls=bool(called[f.symbol]), recursive=f.symbol in deep))
@@ -191,12 +193,11 @@ class BangForm:
             [self._function(n) for n in c.library],
             recursive=bool(deep),
             mode=mode,
-            crowded=frozenset(
-                at for at, calls in c.calls.items() if any(call is not calls[0] for call in calls)
-            ),
+            crowded=_crowded(c),
             followed=(tuple(c.symbols), tuple(c.locals)),
             covers=tuple(c.covers),
             changes=tuple(c.changes),
+            returns=_returns(c, forms, set(plan.pointed)),
         )
 
     def _sites(self, c: CWalker) -> Sequence[tuple[str, int]]:
@@ -354,6 +355,18 @@ _OWN: Mapping[str, Callable[..., Any]] = {
 def _variables(part: Any) -> list[ir.Global]:
     globals_ = part.file.form.globals
     return sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line))
+
+
+def _crowded(c: CProgram) -> frozenset[tuple[int, int]]:
+    """Return the places with several calls of a row."""
+    return frozenset(at for at, rows in c.calls.items() if any(row is not rows[0] for row in rows))
+
+
+def _returns(c: CProgram, forms: Sequence[ir.Function], pointed: AbstractSet[str]) -> Returns | None:
+    """Return the returns that a screen can follow; None if there are others."""
+    if any(returning.hidden(c.reaching, form, pointed) for form in forms):
+        return None
+    return Returns(tuple(c.returns), tuple(c.reached))
 
 
 _FRAME = "  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);\n"

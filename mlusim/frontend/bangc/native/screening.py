@@ -284,7 +284,10 @@ def with_pointer(c: CWalker, at: ir.Place, code: str, span: ir.Span) -> str:
 def with_call(c: CWalker, node: ir.Call) -> str:
     """Render a call of a function; meanwhile the screen has the call as its context."""
     symbol = c.symbols.setdefault(node.symbol, len(c.symbols))
-    head = f"entered_(m, {c.site(node.span)}, {symbol})"
+    head, ended = f"entered_(m, {c.site(node.span)}, {symbol})", ""
+    if node.symbol in c.reaching:
+        number = c.reached.setdefault((c.within[2], c.site(node.span)), len(c.reached))
+        head, ended = f"reaches_({head}, {number})", " calls_ended_(m);"
     if any(effectful(a) for a in node.arguments):  # the arguments are evaluated outside the call
         names = [c.temporary() for _ in node.arguments]
         first = " ".join(
@@ -295,8 +298,8 @@ def with_call(c: CWalker, node: ir.Call) -> str:
     call = f"k_{node.symbol}({', '.join((head, *names))})"
     outer = c.temporary()
     if isinstance(node.type, t.Void):
-        done = f"{call}; m->context = {outer};"
+        done = f"{call}; m->context = {outer};{ended}"
     else:
         result = c.temporary()
-        done = f"{ctype(node.type)} {result} = {call}; m->context = {outer}; {result};"
+        done = f"{ctype(node.type)} {result} = {call}; m->context = {outer};{ended} {result};"
     return f"({{ {first} const int32_t {outer} = m->context; {with_pointers(c, node.arguments, f'({{ {done} }})', node.span)}; }})"

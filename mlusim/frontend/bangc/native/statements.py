@@ -6,7 +6,7 @@ from typing import Any
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.waits import waits_of
 from mlusim.frontend.bangc.ir.walk import DEEP, changed, uses_of, walk
-from mlusim.frontend.bangc.native import screening
+from mlusim.frontend.bangc.native import returning, screening
 from mlusim.frontend.bangc.native.emit import (
     CWalker,
     NoForm,
@@ -52,6 +52,7 @@ def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> 
         raise NoForm(form.problem.construct)
     lines = [line_of(form.span), f"{prototype(form)} {{"]
     c.symbol, c.deep, c.addressed, c.leaving = form.symbol, recursive, [], []
+    c.within = form.framed
     c.waits = waits_of(form)
     c.unset = screening.unset(form) if c.checked else frozenset()
     c.assigned = uses_of(form).assigned if c.checked else {}
@@ -60,6 +61,7 @@ def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> 
         *looked_up(c, form),
         *ahead(c, form),
         *c.body(form.body),
+        *returning.returned(c, form.span._replace(line=form.end)),
     ]
     cells = [p for p in (*form.locals, *c.addressed) if in_frame(p)]
     if cells or recursive:
@@ -287,7 +289,7 @@ def _switch(c: CWalker, node: ir.Switch) -> list[str]:
 
 
 def _return(c: CWalker, node: ir.Return) -> list[str]:
-    left = _left(c, ())
+    left = [*_left(c, ()), *returning.returned(c, node.span)]
     if node.value is None:
         return [*left, "return;"]
     if isinstance(node.value.type, t.Void):

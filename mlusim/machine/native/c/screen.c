@@ -517,6 +517,19 @@ void shares_more_(Core *m, At p, int64_t n, int kind, int site) {
   int64_t *row = table + R_COLUMNS * (int64_t)*last;
   row[R_LOW] = low; row[R_HIGH] = high; row[R_KIND] = kind; row[R_SEGMENT] = m->segment; row[R_KEY] = p.a->key;
 }
+/* Record a return from the kernel, or from a function below it that reaches a barrier. */
+void returns_(Core *m, int number) {
+  Leaving_ *l = LEAVING(m);
+  if (!l) return;
+  if (!l->calls) { l->returned = number + 1; return; }
+  if (l->calls > MOST_CALLS) { l->unclear = 1; return; }
+  const int call = l->call[l->calls - 1], outermost = l->call[0];
+  Returned_ *r = l->row, *end = r + l->many;
+  while (r < end && (r->number != number || r->call != call || r->outermost != outermost)) r++;
+  if (r < end) r->times++;
+  else if (l->many == MOST_LEFT) l->unclear = 1;
+  else { *r = (Returned_){number, call, outermost, 1}; l->many++; }
+}
 /* Record that the function is called at *site*; used as an argument of the call, whose other arguments are evaluated before. */
 void called_(Core *m, int site, int function) {
   Parts_ *t = PARTS(m);

@@ -141,6 +141,19 @@ ALWAYS void share_(Core *m, At p, int64_t n, int kind, int site) {
   shares_more_(m, p, n, kind, site);
 }
 
+/* ---- where tasks of unions return from functions that reach a barrier (`machine.native.leaving`) ---- */
+typedef struct Returned_ { int32_t number, call, outermost, times; } Returned_;
+typedef struct Leaving_ { int64_t calls, many, returned, unclear; int32_t call[MOST_CALLS]; Returned_ row[MOST_LEFT]; } Leaving_;
+#define LEAVING(m) ((Leaving_ *)(m)->leaving)
+/* A call of such a function, used as an argument of it, and its end. */
+ALWAYS Core *reaches_(Core *m, int call) {
+  Leaving_ *l = LEAVING(m);
+  if (l && l->calls++ < MOST_CALLS) l->call[l->calls - 1] = call;
+  return m;
+}
+ALWAYS void calls_ended_(Core *m) { if (LEAVING(m)) LEAVING(m)->calls--; }
+void returns_(Core *m, int number);
+
 /* ---- the part of an on-chip array in each pointer variable (`programs.native_parts`) ---- */
 typedef struct Context_ { int32_t outer, site, function, spare; } Context_; /* a call of a function, within another */
 typedef struct Kept_ { int32_t context, local, site, spare; uint64_t first; int64_t moved; } Kept_; /* a pointer variable at a place */

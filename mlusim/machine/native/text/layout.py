@@ -66,7 +66,7 @@ _CORE: Fields = (
     ("inside", "i32", 1),
     *_fields("ptr", "log flights allocs cells globals up call drop look save restore thread loops"),
     *_fields("i32", "screens hears segment"),
-    *_fields("ptr", "screen records sums cell_flags parts cover steps"),
+    *_fields("ptr", "screen records sums cell_flags parts cover steps leaving"),
     ("context", "i32", 1),
     ("chain", "ptr", 1),
     ("packed", "ptr", 1),  # the rows of a log that has been full in C (`machine.native.seat`)

@@ -147,12 +147,36 @@ PARTS = (("context", CONTEXT, MOST_CONTEXTS), ("keep", KEPT, MOST_KEPT), ("touch
 """A core's tables about the parts of on-chip arrays, as `screen.h` lays them out after the head."""
 PARTS_BYTES = 8 * HEAD_WORDS + sum((kind.itemsize + 4) * most for _, kind, most in PARTS)
 
+MOST_CALLS, MOST_LEFT = 32, 64
+LEAVING = np.dtype(
+    [
+        *((name, "i8") for name in ("calls", "many", "returned", "unclear")),
+        ("call", "i4", MOST_CALLS),
+        ("row", [(name, "i4") for name in ("number", "call", "outermost", "times")], MOST_LEFT),
+    ]
+)
+"""A task's calls of functions that reach a barrier, of which the innermost is the last; how many rows there are of returns from them; one more than the
+number of the return of its kernel; whether it has returned in another way, too."""
+
+
+@frozen
+class Returns:
+    """The returns of a program's functions that may reach a barrier, and the calls of these, by C's numbers.
+
+    A return has the function as `kernel_frames.function_of`, a call the name of the caller; both have the number of
+    their place.
+    """
+
+    returns: Sequence[tuple[tuple[str, int, str], int]]
+    calls: Sequence[tuple[str, int]]
+
+
 CONSTANTS = (
     {f"SCREEN_{screened.name}": screened.value for screened in Screened}
     | {f"IN_{name}": number for number, name in enumerate(LISTS)}
     | {"HEAD_": HEAD, "FLAG_LINE": FLAG_LINE, "ALL_HAVE": ALL_HAVE, "NONE_HAS": NONE_HAS, "FLAGS_SAY": FLAGS_SAY, "LISTS": SPAN_LISTS, "MOST_SPANS": MOST_SPANS}
     | {
-        "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
+        "MOST_CALLS": MOST_CALLS, "MOST_LEFT": MOST_LEFT, "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_COMPARED": MOST_COMPARED, "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
         "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "ESCAPED": ESCAPED, "MIXED_ESCAPED": MIXED_ESCAPED, "READ_FIRST": READ_FIRST, "ESCAPES_": ESCAPES, "MIXED_ESCAPES_": MIXED_ESCAPES, "DECIDED": DECIDED, "DECISIONS_": DECISIONS,
         "MOST_LACKING": MOST_LACKING, "MOST_SOURCES": MOST_SOURCES, "HOPS_": HOPS, "MOST_ASKED": MOST_ASKED, "MISPLACED_": MISPLACED, "ALONE_": ALONE, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "MOST_RECENT": MOST_RECENT, "SAMPLE": values.SAMPLE,
