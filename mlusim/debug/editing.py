@@ -15,7 +15,7 @@ import numpy as np
 from mlusim.arch.dtypes import as_elements
 from mlusim.counted import plural
 from mlusim.debug.look.evaluate import Expression, ask, c_scope, parse, reasons
-from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.paused_run import Focus, PausedRun
 from mlusim.debug.look.places import locate, names_of, resolve
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.frames import kernel_frames, name_of, stack_of, variables_of
@@ -72,13 +72,14 @@ def assign(session: "DebugSession", target: str, text: str) -> str:
     if core is None:
         raise UsageError("no task is running here, so there is nothing to change")
     code, level = parse(text), session.level
-    typed = assigned(target, code, session.frame(), core, names_of(session.look(), core), _bind)
+    typed = assigned(target, code, session.frame(), core, session.names(), _bind)
     became = f"{target} = {text.strip() if typed is None else typed.value.shown}"
     label = name_of(core)
 
     def apply(tracer: Tracer) -> None:
-        paused, own, frame = _there(session, tracer, label, level)
-        names = names_of(paused, own)
+        focus = _there(session, tracer, label, level)
+        _, own, frame = focus
+        names = names_of(focus)
         typed = assigned(target, code, frame, own, names, _bind)
         if typed is not None:
             with reasons(own, stores=True):  # the machine changes only in these bytes
@@ -88,7 +89,7 @@ def assign(session: "DebugSession", target: str, text: str) -> str:
         if target.isidentifier():
             _bind(frame, target, value)
         else:
-            _store(paused, own, frame, target, value)
+            _store(focus, target, value)
 
     return _changed(session, became, apply)
 
@@ -98,8 +99,7 @@ def patch(session: "DebugSession", span: ByteSpan, raw: bytes) -> str:
     label = span.owner if span.owner is not None and span.owner.startswith("task") else session.focus
 
     def apply(tracer: Tracer) -> None:
-        paused, own, _ = _there(session, tracer, label or "", 0)
-        allocation, start = locate(span, paused, own)
+        allocation, start = locate(span, _there(session, tracer, label or "", 0))
         if start + len(raw) > allocation.nbytes:
             raise UsageError(
                 f"{len(raw)} {plural(len(raw), 'byte')} do not fit at {span.text}; {allocation.nbytes - start} do"
@@ -120,15 +120,13 @@ def _changed(session: "DebugSession", text: str, apply: Any) -> str:
     return text
 
 
-def _there(
-    session: "DebugSession", tracer: Tracer, label: str, level: int
-) -> "tuple[PausedRun, Core | None, FrameType | None]":
+def _there(session: "DebugSession", tracer: Tracer, label: str, level: int) -> Focus:
     """Return the run of *tracer* at its current position, the core *label*, and frame *level* of that core."""
     assert tracer.session is not None
     own = next((core for core in tracer.cores if name_of(core) == label), None)
     paused = PausedRun(session.recorded, tracer.session, tracer, Stop(session.position, LINE, own))
     frames = [] if own is None else stack_of(own) or list(kernel_frames(tracer.frame_of(own)))
-    return paused, own, frames[min(level, len(frames) - 1)] if frames else None
+    return Focus(paused, own, frames[min(level, len(frames) - 1)] if frames else None)
 
 
 def _bind(frame: FrameType | None, name: str, value: object) -> None:
@@ -143,12 +141,10 @@ def _bind(frame: FrameType | None, name: str, value: object) -> None:
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 
-def _store(
-    paused: PausedRun, core: "Core | None", frame: FrameType | None, target: str, value: object
-) -> None:
+def _store(focus: Focus, target: str, value: object) -> None:
     """Assign *value* to elements of memory."""
-    span = resolve(target, paused, core, frame)
-    allocation, start = locate(span, paused, core)
+    span = resolve(target, focus)
+    allocation, start = locate(span, focus)
     if span.dtype is None:
         raise UsageError(
             f"{target} has no element type; write it as elements of a pointer, as in p.cast(float32)[0]"

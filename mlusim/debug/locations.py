@@ -85,13 +85,13 @@ def watch_at(
     An expression that is not in memory, such as a scalar, is watched by its value in the
     frame in focus.  Raises `UsageError` for any other *place*, and for *reads* of a value.
     """
-    paused, core = session.look(), session.core()
+    focus = session.in_focus()
     # Before any core has begun, only the sizes of its memories are known.
-    span = None if core is not None else ahead(place, paused)
+    span = None if focus.core is not None else ahead(place, focus.paused)
     location: stops.Location | None = None
     if span is None:
         try:
-            span = resolve(place, paused, core, session.frame())
+            span = resolve(place, focus)
         except UsageError:
             location = _value_watch(session, place, reads=reads, anyone=anyone)
             if location is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import counted
 from mlusim.debug.look.evaluate import Answer, Expression, ask, c_scope, parse
-from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.paused_run import Focus, PausedRun
 from mlusim.debug.look.places import names_of, resolve
 from mlusim.debug.run.ahead import finds_nothing, first_stop, reaching
 from mlusim.debug.run.launches import DEFAULT_HISTORY, Edit, KeptLaunch
@@ -239,14 +239,19 @@ class DebugSession:
             return None
         return frame.f_code.co_filename, line_of(frame, self.stop.error)
 
+    def in_focus(self) -> Focus:
+        """Return the paused launch, with the core and the frame in focus."""
+        return Focus(self.look(), self.core(), self.frame())
+
     def names(self) -> dict[str, Any]:
         """Return the pointers that an expression may name here in addition to the variables of the frame in focus."""
-        return names_of(self.look(), self.core())
+        return names_of(self.in_focus())
 
     def ask(self, expression: Expression | str, names: Mapping[str, Any] | None = None) -> Answer:
         """Return the value of an expression in the frame in focus, where it may also name *names* (None: the pointers of `names`)."""
         parsed = parse(expression) if isinstance(expression, str) else expression
-        return ask(parsed, self.frame(), self.core(), self.names() if names is None else names)
+        focus = self.in_focus()
+        return ask(parsed, focus.frame, focus.core, names_of(focus) if names is None else names)
 
     def scope(self) -> "FrameNames | None":
         """Return the names of C in the frame in focus, or without one those of the kernel's file; None in a Python kernel."""
@@ -254,7 +259,7 @@ class DebugSession:
 
     def resolve(self, text: str) -> ByteSpan:
         """Return the bytes of *text* in the frame in focus; raises `UsageError` if it is not a place in memory."""
-        return resolve(text, self.look(), self.core(), self.frame())
+        return resolve(text, self.in_focus())
 
     # -- forwards --------------------------------------------------------------------------------
 

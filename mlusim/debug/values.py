@@ -146,7 +146,8 @@ def frames(session: "DebugSession", task: str | None = None) -> tuple[Frame, ...
 
 def scopes(session: "DebugSession") -> tuple[Scope, ...]:
     """Return the scopes of the frame in focus, the nearest first; empty groups are left out."""
-    paused, core, frame = session.look(), session.core(), session.frame()
+    focus = session.in_focus()
+    paused, core, frame = focus
     scopes: list[Scope] = []
     if frame is not None:
         given, here = parameters_of(frame), shown_variables(frame)
@@ -155,7 +156,7 @@ def scopes(session: "DebugSession") -> tuple[Scope, ...]:
         scopes.append(Scope("locals", "Locals", tuple(own)))
         arguments = (shown[name] for name in given if name in shown and name != "mlu")
         scopes.append(Scope("arguments", "Arguments", tuple(arguments)))
-    names = names_of(paused, core)
+    names = names_of(focus)
 
     def pointed(rows: "list[Region]") -> tuple[Variable, ...]:
         pairs = ((row, names.get(row.name)) for row in rows)
@@ -172,8 +173,8 @@ def scopes(session: "DebugSession") -> tuple[Scope, ...]:
 
 def on_chip(session: "DebugSession") -> "list[Region]":
     """Return the regions of the plan of the task in focus, or its declarations if there are none."""
-    paused, core = session.look(), session.core()
-    return regions.plan_regions(paused, core) or regions.declarations(paused, core)
+    focus = session.in_focus()
+    return regions.plan_regions(focus) or regions.declarations(focus)
 
 
 def memories(core: "Core | None") -> list[Memory]:

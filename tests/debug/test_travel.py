@@ -15,6 +15,7 @@ from debug_kernels import (
 from debug_tools import console_on, place, refuses, says
 
 from mlusim.debug import DebugSession, OperatorProgram
+from mlusim.debug.look.paused_run import Focus
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.regions import array_of
 from mlusim.machine.scheduling.schedule import Director, directing
@@ -200,7 +201,7 @@ def test_what_is_shown_is_what_the_program_did(seed, effects):
 
     assert {"px_grad", "py_grad", "ans_grad"} == set(outputs)
     for name, expected in outputs.items():
-        shown = array_of(paused, None, resolve(name, paused, None, None))
+        shown = array_of(Focus(paused), resolve(name, Focus(paused)))
         assert expected.tobytes() == shown.tobytes()
     session.close()
 

@@ -232,10 +232,8 @@ def _state_rows(rows: list[regions.RegionState]) -> str:
 
 
 def _regions(session: "DebugSession", _words: str) -> str:
-    paused, core = session.look(), session.core()
-    rows = regions.plan_regions(paused, core)
-    if not rows:
-        rows = [*regions.declarations(paused, core), *regions.carved(paused, core, session.frame())]
+    focus = session.in_focus()
+    rows = regions.plan_regions(focus) or [*regions.declarations(focus), *regions.carved(focus)]
     return _state_rows(rows) if rows else "no task has declared memory here; `info tensors` shows GDRAM"
 
 
@@ -245,13 +243,12 @@ def _tensors(session: "DebugSession", _words: str) -> str:
 
 
 def _nram(session: "DebugSession", _words: str) -> str:
-    paused, core = session.look(), session.core()
+    focus = session.in_focus()
+    core = focus.core
     if core is None:
         return "no task is running here"
     lines = [full_name(core), *(f"{memory.name}: {memory.text}" for memory in values.memories(core))]
-    rows = regions.plan_regions(paused, core) or [
-        r for r in regions.declarations(paused, core) if r.memory == "NRAM"
-    ]
+    rows = regions.plan_regions(focus) or [r for r in regions.declarations(focus) if r.memory == "NRAM"]
     extent = max((r.offset + r.nbytes for r in rows), default=1)
     width = max((len(r.name) for r in rows), default=0)
     for r in rows:

@@ -132,7 +132,7 @@ def _array(session: "DebugSession", place: str, count: int, letter: str = "") ->
         raise UsageError(
             f"{place} has no element type; write it as elements of a pointer, as in p[0]@{count}"
         )
-    allocation, start = locate(span, session.look(), session.core())
+    allocation, start = locate(span, session.in_focus())
     fit = (allocation.nbytes - start) // span.dtype.size
     if not 1 <= count <= min(fit, MOST):
         raise UsageError(f"{place}@{count} reaches beyond its memory; give 1 to {min(fit, MOST)} elements")
@@ -164,7 +164,7 @@ def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np
 def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
     """Return the current elements of a place of the device; None if *text* is not a place."""
     try:
-        return array_of(session.look(), session.core(), session.resolve(text))
+        return array_of(session.in_focus(), session.resolve(text))
     except UsageError:
         return None
 
@@ -187,7 +187,7 @@ def examine_(console: CommandContext, words: str) -> str:
         raise UsageError(f"x shows 1 to {MOST} elements, not {count}")
     span = session.resolve(words)
     exact = re.search(r":\w+\]?$", words) is not None
-    return "\n".join(examine(session.look(), session.core(), span, count, kinds, sizes, exact=exact))
+    return "\n".join(examine(session.in_focus(), span, count, kinds, sizes, exact=exact))
 
 
 def _form(words: str) -> "tuple[re.Match[str] | None, str]":
@@ -211,7 +211,7 @@ def diff(console: CommandContext, words: str) -> str:
     if not place:
         raise UsageError("diff takes a place and what to compare with: @MOMENT, FILE.npy, or an array's name")
     span = session.resolve(place)
-    ours = array_of(session.look(), session.core(), span)
+    ours = array_of(session.in_focus(), span)
     lines = difference(ours, _other(session, span, other))
     return "\n".join([f"{place} here ({session.place}) and {other} there:", *lines])
 
@@ -250,8 +250,7 @@ def _at_moment(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarra
     index = int(launch) if launch.isdigit() else session.position.launch
     _same_tensor(session, span, index)
     with session.beside(Position(index, number)) as paused:
-        where, core = same_place(span, paused, session.core())
-        return array_of(paused, core, where)
+        return array_of(same_place(span, paused, session.core()), span)
 
 
 def _same_tensor(session: "DebugSession", span: ByteSpan, launch: int) -> None:
@@ -268,7 +267,7 @@ def dump(console: CommandContext, words: str) -> str:
     place, _, name = words.rpartition(" ")
     if not place or not name.endswith(".npy"):
         raise UsageError("dump takes a place and a file, as in `dump term1 term1.npy`")
-    array = array_of(session.look(), session.core(), session.resolve(place.strip()))
+    array = array_of(session.in_focus(), session.resolve(place.strip()))
     write(name, lambda file: np.save(file, array), keep=True)
     return f"{array.size} {plural(array.size, 'element')} of {array.dtype}, shape {list(array.shape)}, written to {name}"
 

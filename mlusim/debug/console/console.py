@@ -22,6 +22,7 @@ from mlusim.debug.console.command import (
 from mlusim.debug.locations import location_of, names_at
 from mlusim.debug.look.describe import elements, end_text, outcome_text, stop_text
 from mlusim.debug.look.evaluate import c_scope, members_of
+from mlusim.debug.look.paused_run import Focus
 from mlusim.debug.look.places import owner_in
 from mlusim.debug.look.regions import array_of, bytes_differ
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
@@ -125,9 +126,9 @@ def change_of(session: "DebugSession", point: Breakpoint) -> str:
     if span.anyone:
         span = evolve(span, owner=owner_in(span.space, stop.core), anyone=False)
     try:
-        before = array_of(session.look(), stop.core, span).reshape(-1)
+        before = array_of(Focus(session.look(), stop.core), span).reshape(-1)
         with session.beside(Position(stop.position.launch, stop.position.moment + 1)) as there:
-            behind = array_of(there, there.observed.core(session.focus or ""), span).reshape(-1)
+            behind = array_of(Focus(there, there.observed.core(session.focus or "")), span).reshape(-1)
     except MlusimError:
         return ""
     return _told(span.text, before, behind)

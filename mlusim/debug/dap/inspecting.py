@@ -248,7 +248,7 @@ def _read_memory(state: State, arguments: Arguments) -> Body:
         )
     try:
         span = span_at(session, reference, offset)
-        allocation, start = locate(span, session.look(), session.core())
+        allocation, start = locate(span, session.in_focus())
     except UsageError:
         # The protocol's answer for unreadable memory is not an error; the next readable byte is that of the
         # reference.

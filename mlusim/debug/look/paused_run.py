@@ -5,7 +5,7 @@ import functools
 import linecache
 from collections.abc import Iterator, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, frozen
 
@@ -132,6 +132,14 @@ class PausedRun:
         For example ``row``, or ``pair[1]`` for an element of a list; None for a part that is unknown.
         """
         return _variable_of(allocation, self.observed.cores)
+
+
+class Focus(NamedTuple):
+    """The part of a paused launch that the user looks at: a core, and one of its frames; None where there is none."""
+
+    paused: PausedRun
+    core: "Core | None" = None
+    frame: FrameType | None = None
 
 
 def tensor_of(argument: object) -> Allocation | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from types import FrameType, SimpleNamespace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from attrs import evolve
 from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import plural
 from mlusim.debug.look.describe import value_text
-from mlusim.debug.look.evaluate import ask, parse, pointer_at
-from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.evaluate import Answer, ask, parse, pointer_at
+from mlusim.debug.look.paused_run import Focus, PausedRun
 from mlusim.debug.source.frames import cluster_name, name_of, variables_of
 from mlusim.debug.stop.stops import ByteSpan
 from mlusim.errors import UsageError
@@ -31,8 +31,8 @@ _ADDRESS = re.compile(rf"(0x[0-9a-f]+)(?::{_NUMBER})?$", re.IGNORECASE)
 _ITEM = re.compile(r"(?P<base>.+?)\[(?P<item>[^\[\]]*)\]$", re.DOTALL)
 
 
-def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> ByteSpan:
-    """Return the bytes of *text* on *core*, in the variables of *frame*.
+def resolve(text: str, focus: Focus) -> ByteSpan:
+    """Return the bytes of *text* for the core and in the variables of the frame in *focus*.
 
     *text* may be a space with an offset in bytes (``nram+0x100``) or an address (``0x200100``), either to the end of
     the declaration there or with a number of bytes (``nram+0x100:64``); a region of the plan, or a tensor or pointer
@@ -44,10 +44,10 @@ def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType 
     if not text:
         raise UsageError("name a place: a region, a tensor, nram+0x100, an address, or a pointer")
     return (
-        _by_number(text, paused, core)
-        or _by_item(text, paused, core, frame)
-        or _by_name(text, paused, core, frame)
-        or _one(_pointer(text, paused, core, frame), text, paused, core)
+        _by_number(text, focus)
+        or _by_item(text, focus)
+        or _by_name(text, focus)
+        or _one(_pointer(text, focus), text, focus)
     )
 
 
@@ -73,7 +73,7 @@ def ahead(text: str, paused: PausedRun) -> ByteSpan | None:
         if region.name == name.removeprefix("region.") and name not in paused.tensors:
             dtype, low, nbytes = as_dtype(region.dtype), paused.base(NRAM) + start, region.bytes
             if item is not None:
-                first, stop = _elements(item["item"], None, None, None)
+                first, stop = _elements(item["item"], None, Focus(paused))
                 low, nbytes = low + first * dtype.size, (stop - first) * dtype.size
             return ByteSpan(NRAM, low, low + nbytes, text, dtype, anyone=True)
     return None
@@ -84,16 +84,17 @@ def _offset(form: re.Match[str]) -> int:
     return -offset if form[2] == "-" else offset
 
 
-def locate(span: ByteSpan, paused: PausedRun, core: "Core | None") -> tuple[Allocation, int]:
+def locate(span: ByteSpan, focus: Focus) -> tuple[Allocation, int]:
     """Return the allocation that contains *span*, and the first byte of *span* in it.
 
     Raises `UsageError` for bytes outside of all live allocations.
     """
-    for owner, a in paused.allocations(core):
+    declared = [*focus.paused.allocations(focus.core)]
+    for owner, a in declared:
         inside = a.space is span.space and a.address <= span.low < a.address + max(a.nbytes, 1)
         if inside and (owner == span.owner or span.anyone):
             return a, span.low - a.address
-    known = [f"{a.space} {a.address:#x}..{a.address + a.nbytes:#x}" for _, a in paused.allocations(core)]
+    known = [f"{a.space} {a.address:#x}..{a.address + a.nbytes:#x}" for _, a in declared]
     raise UsageError(
         f"there is no declared memory at {span.space} {span.low:#x}; there is "
         + (", ".join(known[:6]) + (" and more" if len(known) > 6 else "") if known else "none")
@@ -118,12 +119,13 @@ def owner_in(space: Space, core: "Core | None") -> str | None:
 # -- the forms of places ---------------------------------------------------------------------------
 
 
-def _by_number(text: str, paused: PausedRun, core: "Core | None") -> ByteSpan | None:
+def _by_number(text: str, focus: Focus) -> ByteSpan | None:
+    paused, core, _ = focus
     form = _SPACE.match(text)
     if form is not None:
         space = next(s for s in SPACES if s.name == form[1].upper())
         address = paused.base(space) + _offset(form)
-        found = _rest(ByteSpan(space, address, address + 1, text, owner=owner_in(space, core)), paused, core)
+        found = _rest(ByteSpan(space, address, address + 1, text, owner=owner_in(space, core)), focus)
         return _bounded(found, form[4])
     form = _ADDRESS.match(text)
     if form is None:
@@ -147,55 +149,51 @@ def _bounded(span: ByteSpan, nbytes: str | None) -> ByteSpan:
     return evolve(span, high=span.low + count)
 
 
-def _rest(span: ByteSpan, paused: PausedRun, core: "Core | None") -> ByteSpan:
-    allocation, start = locate(span, paused, core)
-    dtype = paused.declared(allocation)[1]
+def _rest(span: ByteSpan, focus: Focus) -> ByteSpan:
+    allocation, start = locate(span, focus)
+    dtype = focus.paused.declared(allocation)[1]
     fits = dtype is not None and start % dtype.size == 0
     return evolve(span, high=allocation.address + allocation.nbytes, dtype=dtype if fits else None)
 
 
-def _by_item(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> ByteSpan | None:
+def _by_item(text: str, focus: Focus) -> ByteSpan | None:
     parts = _ITEM.match(text)
     if parts is None:
         return None
     try:
-        base, shape = _based(parts["base"], paused, core, frame)
+        base, shape = _based(parts["base"], focus)
     except UsageError:
         return None  # the brackets may belong to a Python expression
     if base is None:
         return None
     size = base.view.itemsize
-    first, stop = _elements(parts["item"], shape, frame, core)
+    first, stop = _elements(parts["item"], shape, focus)
     low = base.address + first * size
-    owner = owner_in(base.space, core)
+    owner = owner_in(base.space, focus.core)
     span = ByteSpan(base.space, low, low + max(stop - first, 1) * size, text, base.dtype, owner)
-    locate(span, paused, core)
+    locate(span, focus)
     return span
 
 
-def _based(
-    text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None
-) -> tuple[Ptr | None, tuple[int, ...] | None]:
+def _based(text: str, focus: Focus) -> tuple[Ptr | None, tuple[int, ...] | None]:
     """Return the pointer before the brackets, and its shape if it is a whole tensor."""
     name = text.strip()
-    pointer = named(name, paused, core, frame)
+    pointer = named(name, focus)
     if pointer is not None:
-        tensor = tensor_at(pointer, paused)
+        tensor = tensor_at(pointer, focus.paused)
         return pointer, None if tensor is None else tensor.shape
-    value = ask(parse(text), frame, core, names_of(paused, core)).value
+    value = _asked(text, focus).value
     return (value, None) if isinstance(value, Ptr) else (None, None)
 
 
-def _elements(
-    item: str, shape: tuple[int, ...] | None, frame: FrameType | None, core: "Core | None"
-) -> tuple[int, int]:
+def _elements(item: str, shape: tuple[int, ...] | None, focus: Focus) -> tuple[int, int]:
     """Return the range of elements that *item* selects."""
 
     class Index:
         def __getitem__(self, item: object) -> Any:
             return item
 
-    index = ask(parse(f"_index_[{item}]"), frame, core, {"_index_": Index()}).value
+    index = ask(parse(f"_index_[{item}]"), focus.frame, focus.core, {"_index_": Index()}).value
     if isinstance(index, slice):
         first = int(index.start or 0)
         if index.stop is None or index.step not in (None, 1) or index.stop <= first:
@@ -217,24 +215,28 @@ def _elements(
         raise UsageError(f"[{item}] is not a number of an element; write [3], or [2:8] for several") from None
 
 
-def _by_name(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> ByteSpan | None:
-    pointer = named(text, paused, core, frame)
+def _by_name(text: str, focus: Focus) -> ByteSpan | None:
+    pointer = named(text, focus)
     if pointer is None:
         return None
     allocation = pointer.view.allocation
     high = allocation.address + allocation.nbytes
-    regions = paused.regions_at(allocation, pointer.offset)
+    regions = focus.paused.regions_at(allocation, pointer.offset)
     if regions:
         begins = (r for r in regions.values() if r[0] == pointer.offset)
         first = next(begins, next(iter(regions.values())))
         start, meant = regions.get(text.removeprefix("region."), first)
         high = allocation.address + start + meant.bytes
-    owner = owner_in(pointer.space, core)
+    owner = owner_in(pointer.space, focus.core)
     return ByteSpan(pointer.space, pointer.address, high, text, pointer.dtype, owner)
 
 
-def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Ptr:
-    answer = ask(parse(text), frame, core, names_of(paused, core))
+def _asked(text: str, focus: Focus) -> Answer:
+    return ask(parse(text), focus.frame, focus.core, names_of(focus))
+
+
+def _pointer(text: str, focus: Focus) -> Ptr:
+    answer = _asked(text, focus)
     value = answer.value
     if not isinstance(value, Ptr) and answer.typed is not None:
         value = answer.typed.place if isinstance(answer.typed.place, Ptr) else value  # an element, as in *p
@@ -247,14 +249,14 @@ def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
     return value
 
 
-def _one(pointer: Ptr, text: str, paused: PausedRun, core: "Core | None") -> ByteSpan:
+def _one(pointer: Ptr, text: str, focus: Focus) -> ByteSpan:
     low, size = pointer.address, pointer.view.itemsize
     allocation = pointer.view.allocation
     # For example `pair[1]`, a declaration in a list.
-    if pointer.offset == 0 and paused.declared(allocation)[0] == text:
+    if pointer.offset == 0 and focus.paused.declared(allocation)[0] == text:
         size = allocation.nbytes
-    span = ByteSpan(pointer.space, low, low + size, text, pointer.dtype, owner_in(pointer.space, core))
-    locate(span, paused, core)
+    span = ByteSpan(pointer.space, low, low + size, text, pointer.dtype, owner_in(pointer.space, focus.core))
+    locate(span, focus)
     return span
 
 
@@ -263,7 +265,7 @@ def _one(pointer: Ptr, text: str, paused: PausedRun, core: "Core | None") -> Byt
 _BARE = re.compile(r"(?:(?P<of>tensor|region)\.)?(?P<name>[A-Za-z_]\w*)$")
 
 
-def named(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Ptr | None:
+def named(text: str, focus: Focus) -> Ptr | None:
     """Return the pointer *text*: a variable of the frame, a region of the plan, a tensor, or a declaration.
 
     ``region.NAME`` and ``tensor.NAME`` distinguish a region and a tensor with the same name.
@@ -273,11 +275,11 @@ def named(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | 
         return None
     name = form["name"]
     if form["of"]:
-        every = tensor_pointers(paused) if form["of"] == "tensor" else region_pointers(paused, core)
+        every = tensor_pointers(focus.paused) if form["of"] == "tensor" else region_pointers(focus)
         return every.get(name)
-    value = variables_of(frame).get(name) if frame is not None else None
+    value = variables_of(focus.frame).get(name) if focus.frame is not None else None
     if not isinstance(value, Ptr):
-        value = names_of(paused, core).get(name)
+        value = names_of(focus).get(name)
     return value if isinstance(value, Ptr) else None
 
 
@@ -289,13 +291,13 @@ def tensor_at(pointer: Ptr, paused: PausedRun) -> DeviceTensor | None:
     return None
 
 
-def names_of(paused: PausedRun, core: "Core | None") -> dict[str, Any]:
+def names_of(focus: Focus) -> dict[str, Any]:
     """Return the pointers that an expression may name in addition to the frame's variables."""
-    tensors, regions = tensor_pointers(paused), region_pointers(paused, core)
+    tensors, regions = tensor_pointers(focus.paused), region_pointers(focus)
     both = {"tensor": SimpleNamespace(**tensors), "region": SimpleNamespace(**regions)}
-    scopes = getattr(paused.session.request.kernel.body, "__globals__", {}).get(SCOPES)
+    scopes = getattr(focus.paused.session.request.kernel.body, "__globals__", {}).get(SCOPES)
     of_c = {} if scopes is None else {SCOPES: scopes}  # for expressions outside of any function
-    return {**of_c, **both, **declared_pointers(paused, core), **tensors, **regions}
+    return {**of_c, **both, **declared_pointers(focus), **tensors, **regions}
 
 
 def tensor_pointers(paused: PausedRun) -> dict[str, Ptr]:
@@ -307,10 +309,10 @@ def tensor_pointers(paused: PausedRun) -> dict[str, Ptr]:
     return found
 
 
-def region_pointers(paused: PausedRun, core: "Core | None") -> dict[str, Ptr]:
-    """Return a pointer to each region of the plans in *core*'s memories, by name."""
+def region_pointers(focus: Focus) -> dict[str, Ptr]:
+    """Return a pointer to each region of the plans in the memories of the core, by name."""
     pointers: dict[str, Ptr] = {}
-    for placement in paused.placements(core):
+    for placement in focus.paused.placements(focus.core):
         buffer = placement.allocation
         for region in (region for stage in placement.layout.stages for region in stage.regions):
             start = placement.start + region.offset
@@ -319,8 +321,9 @@ def region_pointers(paused: PausedRun, core: "Core | None") -> dict[str, Ptr]:
     return pointers
 
 
-def declared_pointers(paused: PausedRun, core: "Core | None") -> Mapping[str, Ptr]:
-    """Return a pointer to each declaration of *core* and its cluster that exactly one variable holds, by that name."""
+def declared_pointers(focus: Focus) -> Mapping[str, Ptr]:
+    """Return a pointer to each declaration of the core and its cluster that exactly one variable holds, by that name."""
+    paused, core, _ = focus
     if core is None:
         return {}
     mine: list[Allocation] = [a for arena in core.arenas.values() for a in arena.allocations]

@@ -1,7 +1,6 @@
 """Memory in the user's terms: regions, tensors, values, files."""
 
 from collections.abc import Iterator
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from mlusim.arch import dtypes
 from mlusim.counted import plural
 from mlusim.debug.look.describe import elements, poisoned
 from mlusim.debug.look.evaluate import c_scope
-from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.paused_run import Focus, PausedRun
 from mlusim.debug.look.places import locate, owner_in
 from mlusim.debug.source.frames import name_of, variables_of
 from mlusim.debug.stop.stops import ByteSpan
@@ -51,8 +50,9 @@ class RegionState:
     first: str
 
 
-def plan_regions(paused: PausedRun, core: "Core | None") -> list[RegionState]:
-    """Return the regions of the plans in *core*'s memories, each once; none if there is no plan."""
+def plan_regions(focus: Focus) -> list[RegionState]:
+    """Return the regions of the plans in the core's memories, each once; none if there is no plan."""
+    paused, core, _ = focus
     states: dict[str, RegionState] = {}
     for placement in paused.placements(core):
         buffer = placement.allocation
@@ -66,8 +66,9 @@ def plan_regions(paused: PausedRun, core: "Core | None") -> list[RegionState]:
     return list(states.values())
 
 
-def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
-    """Return the on-chip declarations of *core* and its cluster, by the names of the variables that hold them."""
+def declarations(focus: Focus) -> list[RegionState]:
+    """Return the on-chip declarations of the core and its cluster, by the names of the variables that hold them."""
+    paused, core, _ = focus
     rows = []
     for owner, allocation in paused.allocations(core):
         if owner is None or core is None:
@@ -79,8 +80,9 @@ def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
     return rows
 
 
-def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> list[RegionState]:
+def carved(focus: Focus) -> list[RegionState]:
     """Return the regions that BANG C pointers carve out of on-chip arrays; each is assumed to end where the next begins."""
+    paused, core, frame = focus
     places: dict[int, tuple[Allocation, dict[int, tuple[str, dtypes.DType]]]] = {}
     on_chip = {id(a): a for owner, a in paused.allocations(core) if owner is not None and core is not None}
     while frame is not None and c_scope(frame) is not None:
@@ -142,8 +144,7 @@ def _numbers(array: np.ndarray[Any, Any], fresh: np.ndarray[Any, Any]) -> tuple[
 
 
 def examine(
-    paused: PausedRun,
-    core: "Core | None",
+    focus: Focus,
     span: ByteSpan,
     count: int | None,
     letter: str,
@@ -157,7 +158,7 @@ def examine(
     shorter.
     """
     dtype = _dtype(letter, size, span.dtype)
-    allocation, start = locate(span, paused, core)
+    allocation, start = locate(span, focus)
     fit = (allocation.nbytes - start) // dtype.size
     if count is None:  # all of an exact span, so that one that is too long is refused
         count = max(1, min(span.nbytes // dtype.size, LONGEST) if exact else min(USUAL, fit))
@@ -203,13 +204,13 @@ def _formatted(array: np.ndarray[Any, Any], letter: str) -> list[str]:
     return elements(array)
 
 
-def array_of(paused: PausedRun, core: "Core | None", span: ByteSpan) -> np.ndarray[Any, Any]:
+def array_of(focus: Focus, span: ByteSpan) -> np.ndarray[Any, Any]:
     """Return a copy of the elements of *span*, in the tensor's shape if it is a whole tensor; as bytes if its type is unknown."""
-    allocation, start = locate(span, paused, core)
+    allocation, start = locate(span, focus)
     nbytes = min(span.nbytes, allocation.nbytes - start)
     dtype = span.dtype.dtype if span.dtype is not None else np.dtype(np.uint8)
     array = np.ndarray((nbytes // dtype.itemsize,), dtype, allocation.raw, start).copy()
-    for tensor, argument in paused.tensors.values():
+    for tensor, argument in focus.paused.tensors.values():
         whole = tensor is allocation and isinstance(argument, DeviceTensor) and array.size == argument.size
         if whole and start == 0:
             return array.reshape(argument.shape)
@@ -255,17 +256,17 @@ def _nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.isnan(array.astype(np.float64)))
 
 
-def same_place(span: ByteSpan, other: PausedRun, core: "Core | None") -> "tuple[ByteSpan, Core | None]":
-    """Return *span* and its owner in another paused run, which is the core of the same name.
+def same_place(span: ByteSpan, other: PausedRun, core: "Core | None") -> Focus:
+    """Return a focus on the core of another paused run that has the name of *span*'s owner, or else the name of *core*.
 
     Raises `UsageError` if that core does not run there.
     """
     if span.owner is None:
-        return span, None
+        return Focus(other)
     there = other.observed.core(span.owner) if span.owner.startswith("task") else None
     if there is None and core is not None:
         there = other.observed.core(name_of(core))
     if there is None:
         raise UsageError(f"{span.owner} does not run at {other.stop.position}")
     owner_in(span.space, there)
-    return span, there
+    return Focus(other, there)

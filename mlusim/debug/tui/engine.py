@@ -269,18 +269,18 @@ def _kernel(console: "Console") -> tuple[str, int]:
 def _memory(console: "Console", place: str, letters: str) -> tuple[str, str]:
     """Return the displayed place and its elements: the requested one, else the task's first declaration, else a tensor."""
     session = console.session
-    paused, core = session.look(), session.core()
+    focus = session.in_focus()
     names = [place] if place else []
     names += [r.name for r in values.on_chip(session)]
-    names += list(paused.tensors)
+    names += list(focus.paused.tensors)
     for name in names:
         try:
-            span = resolve(name, paused, core, session.frame())
+            span = resolve(name, focus)
             kind = "".join(c for c in letters if c in "fduxtc") if name == place else ""
             size = "".join(c for c in letters if c in "bhwg") if name == place else ""
             width = regions.SIZES[size] if size else 4 if span.dtype is None else span.dtype.size
             count = max(1, min(MEMORY, span.nbytes // width))
-            return name, "\n".join(regions.examine(paused, core, span, count, kind, size))
+            return name, "\n".join(regions.examine(focus, span, count, kind, size))
         except UsageError:
             continue
     return place, "nothing is declared here"
