@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import evolve, frozen
 
@@ -157,73 +157,74 @@ def _arrays(counts: dict[int, int], kind: t.Type) -> None:
         kind = kind.of
 
 
+class _Bounds(NamedTuple):
+    """The range of a number that is drawn for a launch of ``tasks`` tasks, with what to draw it by."""
+
+    random: Random
+    marks: Landmarks
+    tasks: int
+    low: int
+    high: int
+
+    def one_of(self, values: Iterable[int]) -> int:
+        """Draw one of the *values* in the range; without any, return its low end."""
+        inside = [value for value in values if self.low <= value <= self.high]
+        return self.random.choice(inside) if inside else self.low
+
+
 def interesting(random: Random, low: int, high: int, marks: Landmarks, tasks: int) -> int:
     """Draw a number from *low* to *high* for a launch of *tasks* tasks."""
+    bounds = _Bounds(random, marks, tasks, low, high)
     for _ in range(8):
-        value = random.choice(_SOURCES)(random, marks, tasks, low, high)
+        value = random.choice(_SOURCES)(bounds)
         if low <= value <= high:
             return value
-    return _spread(random, marks, tasks, low, high)
+    return _spread(bounds)
 
 
-def _edge(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    return random.choice((low, low + 1, high, high - 1))
-
-
-def _small(random: Random, _marks: Landmarks, _tasks: int, low: int, _high: int) -> int:
-    return max(low, 0) + random.randrange(9)
-
-
-def _spread(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    """Draw evenly over the orders of magnitude of the distance from *low*."""
-    return low + min(
-        high - low, (1 << random.randint(0, max(high - low, 1).bit_length())) - 1 + random.randrange(3)
+def _spread(bounds: _Bounds) -> int:
+    """Draw evenly over the orders of magnitude of the distance from the low end."""
+    random, distance = bounds.random, bounds.high - bounds.low
+    return bounds.low + min(
+        distance, (1 << random.randint(0, max(distance, 1).bit_length())) - 1 + random.randrange(3)
     )
 
 
-def _even(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    return random.randint(low, high)
+def _tail(bounds: _Bounds) -> int:
+    unit = bounds.random.choice(ALIGNED)
+    return _spread(bounds) // unit * unit + bounds.random.choice((-1, 0, 1))
 
 
-def _tail(random: Random, marks: Landmarks, tasks: int, low: int, high: int) -> int:
-    unit = random.choice(ALIGNED)
-    return _spread(random, marks, tasks, low, high) // unit * unit + random.choice((-1, 0, 1))
-
-
-def _prime(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    # No tile size divides a prime, so that each loop has a remainder.
-    return _of([p for p in PRIMES if low <= p <= high], random, low)
-
-
-def _narrow(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    return _of([n for n in NARROW if low <= n <= high], random, low) + random.choice((-1, 0, 1))
-
-
-def _limit(random: Random, marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    # As many elements as just fit a memory, or one more.
-    return _of([n for n in marks.limits if low <= n <= high], random, low) + random.choice((0, 1))
-
-
-def _constant(random: Random, marks: Landmarks, _tasks: int, low: int, high: int) -> int:
+def _constant(bounds: _Bounds) -> int:
     """Draw a constant of the sources, a multiple of it, or a neighbour of these."""
-    value = _of([n for n in marks.constants if n <= high + 1], random, low)
+    random = bounds.random
+    constants = [n for n in bounds.marks.constants if n <= bounds.high + 1]
+    value = random.choice(constants) if constants else bounds.low
     return value * random.choice((1, 1, 1, 2, 3)) + random.choice((-1, 0, 1))
 
 
-def _shared(random: Random, marks: Landmarks, tasks: int, low: int, _high: int) -> int:
+def _shared(bounds: _Bounds) -> int:
     """Draw a count that leaves some tasks without work, or the last task with one element."""
-    each = random.choice((1, *ALIGNED, *marks.constants[:8]))
+    random, tasks = bounds.random, bounds.tasks
+    each = random.choice((1, *ALIGNED, *bounds.marks.constants[:8]))
     whole = each * random.choice((tasks, max(tasks - 1, 1), tasks * 2, 1))
-    return max(low, whole + random.choice((-1, 0, 1)))
+    return max(bounds.low, whole + random.choice((-1, 0, 1)))
 
 
-def _of(values: Sequence[int], random: Random, otherwise: int) -> int:
-    return random.choice(values) if values else otherwise
-
-
-_SOURCES: Sequence[Callable[[Random, Landmarks, int, int, int], int]] = (
-    _edge, _small, _spread, _spread, _even, _tail, _tail, _prime, _narrow, _limit, _constant, _constant, _shared, _shared,
-)  # fmt: skip
+_SOURCES: Sequence[Callable[[_Bounds], int]] = (
+    lambda bounds: bounds.random.choice((bounds.low, bounds.low + 1, bounds.high, bounds.high - 1)),
+    lambda bounds: max(bounds.low, 0) + bounds.random.randrange(9),
+    *(_spread, _spread),
+    lambda bounds: bounds.random.randint(bounds.low, bounds.high),
+    *(_tail, _tail),
+    # No tile size divides a prime, so that each loop has a remainder.
+    lambda bounds: bounds.one_of(PRIMES),
+    lambda bounds: bounds.one_of(NARROW) + bounds.random.choice((-1, 0, 1)),
+    # As many elements as just fit a memory, or one more.
+    lambda bounds: bounds.one_of(bounds.marks.limits) + bounds.random.choice((0, 1)),
+    *(_constant, _constant),
+    *(_shared, _shared),
+)
 
 
 def smaller(value: int, low: int) -> Iterable[int]:

@@ -169,14 +169,12 @@ class Comparison:
         }
 
 
-def _runs(
-    plan: Problem, variable: str, spans: Sequence[ShapeRange], fixed: Mapping[str, int]
-) -> tuple[Disagreement, ...]:
+def _runs(plan: Problem, variable: str, spans: Sequence[ShapeRange]) -> tuple[Disagreement, ...]:
     if not spans:
         return ()
     stages = [c.left for c in plan.constraints if c.name.startswith("stage ")]
     # object arrays hold Python integers: exact for any size of a claim
-    env: dict[str, Any] = {**plan.constants, **fixed}
+    env: dict[str, Any] = dict(plan.constants)
     env |= {n: np.array([s.until[n] for s in spans], dtype=object) for n in spans[0].until}
     env[variable] = np.array([s.last for s in spans], dtype=object)
     needed = compile_exprs(stages, vector=True)(env)
@@ -249,9 +247,10 @@ def compare(plan: Problem, claim: Claim, fixed: Mapping[str, int], board: str) -
         )
     for name in names:
         plan.variable(name)
-    apart = differences(plan, _as_problem(plan, claim), names, fixed, exact)
-    generous = _runs(plan, apart.variable, apart.only_second, fixed)
-    strict = _runs(plan, apart.variable, apart.only_first, fixed)
+    plan = plan.at(fixed)
+    apart = differences(plan, _as_problem(plan, claim), names, exact)
+    generous = _runs(plan, apart.variable, apart.only_second)
+    strict = _runs(plan, apart.variable, apart.only_first)
     return Comparison(
         plan.name,
         claim.name,
@@ -336,52 +335,50 @@ class Differences:
 
 
 def differences(
-    first: Problem, second: Problem, names: Sequence[str], fixed: Mapping[str, int], exact: Expr | None = None
+    first: Problem, second: Problem, names: Sequence[str], exact: Expr | None = None
 ) -> Differences:
-    """Compare two problems over one or two variables, with all others in *fixed*.
+    """Compare two problems over one or two variables; all others have values.
 
     *exact* is a formula for the second problem's largest value, which may be no legal step. Raises
     `UsageError` if there are too many shapes to compare.
     """
     if len(names) == 1:
-        return _over_one(first, second, names[0], fixed, exact)
+        return _over_one(first, second, names[0], exact)
     x, y = names
     pair = (first, second)
-    spans = [span(p, x, y, fixed) for p in pair]
+    spans = [span(p, x, y) for p in pair]
     start, step, points = max(spans, key=lambda s: s[2])
-    ask = search(first, y, {**fixed, x: first.variable(x).low})
+    ask = search(first, y, {x: first.variable(x).low})
     if points > MOST_POINTS:
         if exact is not None and ask.step > 1:
             raise UsageError(
                 f"{second.name} states a value for {points} {plural(points, 'value')} of {x}; give {x} a value"
             )
-        return staircase_differences(first, second, x, y, fixed)
+        return staircase_differences(first, second, x, y)
     xs = start + np.arange(points, dtype=np.int64) * step
-    ranges = box(first, x, xs, y, fixed)
+    ranges = box(first, x, xs, y)
     rows = [{x: v} for v in xs.tolist()]
     if not (tightens(first, y, ranges) and tightens(second, y, ranges)):
         if points > _MOST_ROWS:
             raise UsageError(f"{second.name} does not only tighten as {y} grows; give {x} a value")
-        return _value_by_value(first, second, y, rows, fixed)
+        return _value_by_value(first, second, y, rows)
     none = ask.first - ask.step
-    low, high = (_filled(trace(p, x, y, fixed).ys, points, none) for p in pair)
+    low, high = (_filled(trace(p, x, y, {}).ys, points, none) for p in pair)
     if exact is not None:
-        stated = compile_exprs([exact], vector=True)({**first.constants, **fixed, x: xs})[0]
+        stated = compile_exprs([exact], vector=True)({**first.constants, x: xs})[0]
         high = np.maximum(np.broadcast_to(stated, low.shape), none)
     return Differences(y, _spans(rows, high, low, ask.step), _spans(rows, low, high, ask.step))
 
 
-def _over_one(
-    first: Problem, second: Problem, y: str, fixed: Mapping[str, int], exact: Expr | None
-) -> Differences:
-    ask = search(first, y, fixed)
+def _over_one(first: Problem, second: Problem, y: str, exact: Expr | None) -> Differences:
+    ask = search(first, y, {})
     whole = ask.ranges(0, max(ask.count - 1, 0))
     if not (tightens(first, y, whole) and tightens(second, y, whole)):
-        return _value_by_value(first, second, y, [{}], fixed)
+        return _value_by_value(first, second, y, [{}])
     none = ask.first - ask.step
-    low, high = (largest_value(p, y, fixed)[0] for p in (first, second))
+    low, high = (largest_value(p, y, {})[0] for p in (first, second))
     if exact is not None:
-        high = max(none, exact.evaluate({**first.constants, **fixed}))
+        high = max(none, exact.evaluate(first.constants))
     pair = [np.array([none if v is None else v], np.int64) for v in (low, high)]
     return Differences(y, _spans([{}], pair[1], pair[0], ask.step), _spans([{}], pair[0], pair[1], ask.step))
 
@@ -402,8 +399,8 @@ def _spans(rows: Sequence[Mapping[str, int]], low: Ints, high: Ints, step: int) 
     )
 
 
-def _admits(problem: Problem, y: str, ys: Ints, fixed: Mapping[str, int]) -> npt.NDArray[np.bool_]:
-    env = {**problem.constants, **fixed, y: ys}
+def _admits(problem: Problem, y: str, ys: Ints, row: Mapping[str, int]) -> npt.NDArray[np.bool_]:
+    env = {**problem.constants, **row, y: ys}
     result = np.ones(len(ys), dtype=np.bool_)
     for constraint in problem.constraints:
         left, right = compile_exprs([constraint.left, constraint.right], vector=True)(env)
@@ -412,14 +409,13 @@ def _admits(problem: Problem, y: str, ys: Ints, fixed: Mapping[str, int]) -> npt
 
 
 def _value_by_value(
-    first: Problem, second: Problem, y: str, rows: Sequence[Mapping[str, int]], fixed: Mapping[str, int]
+    first: Problem, second: Problem, y: str, rows: Sequence[Mapping[str, int]]
 ) -> Differences:
     ranges: tuple[list[ShapeRange], list[ShapeRange]] = ([], [])
     left = MOST_POINTS
     for row in rows:
-        here = {**fixed, **row}
-        tops = [t for t in (largest_value(p, y, here)[0] for p in (first, second)) if t is not None]
-        ask = search(first, y, here)
+        tops = [t for t in (largest_value(p, y, row)[0] for p in (first, second)) if t is not None]
+        ask = search(first, y, row)
         count = (max(tops, default=ask.first) - ask.first) // ask.step + 1
         left -= count
         if left < 0:
@@ -428,7 +424,7 @@ def _value_by_value(
                 f" state a limit on {y} as well"
             )
         ys = ask.first + np.arange(count, dtype=np.int64) * ask.step
-        first_admits, second_admits = (_admits(p, y, ys, here) for p in (first, second))
+        first_admits, second_admits = (_admits(p, y, ys, row) for p in (first, second))
         ranges[0].extend(_stretches(row, ys, first_admits & ~second_admits, ask.step))
         ranges[1].extend(_stretches(row, ys, second_admits & ~first_admits, ask.step))
     return Differences(y, tuple(ranges[0]), tuple(ranges[1]))
@@ -458,16 +454,14 @@ class _Step:
     y: int
 
 
-def staircase_differences(
-    first: Problem, second: Problem, x: str, y: str, fixed: Mapping[str, int]
-) -> Differences:
+def staircase_differences(first: Problem, second: Problem, x: str, y: str) -> Differences:
     """Compare two problems that only tighten in both variables, whatever the range of these."""
     for problem in (first, second):
-        _need_tightening(problem, x, y, fixed)
-    stairs = [_stairs(p, x, y, fixed) for p in (first, second)]
-    ask = search(first, y, {**fixed, x: first.variable(x).low})
+        _need_tightening(problem, x, y)
+    stairs = [_stairs(p, x, y) for p in (first, second)]
+    ask = search(first, y, {x: first.variable(x).low})
     none = ask.first - ask.step
-    step = search(first, x, {**fixed, y: ask.first}).step
+    step = search(first, x, {y: ask.first}).step
     edges = sorted({e for steps in stairs for s in steps for e in (s.first, s.last + step)})
     ranges: tuple[list[ShapeRange], list[ShapeRange]] = ([], [])
     at = [0, 0]
@@ -484,8 +478,8 @@ def staircase_differences(
     return Differences(y, tuple(ranges[0]), tuple(ranges[1]))
 
 
-def _need_tightening(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> None:
-    points = {k: Interval(v, v) for k, v in {**problem.constants, **fixed}.items()}
+def _need_tightening(problem: Problem, x: str, y: str) -> None:
+    points = {k: Interval(v, v) for k, v in problem.constants.items()}
     whole = {n: Interval(problem.variable(n).low, problem.variable(n).high) for n in (x, y)}
     if not all(only_tightens(problem, name, {**points, **whole}) for name in (x, y)):
         raise UsageError(
@@ -493,14 +487,13 @@ def _need_tightening(problem: Problem, x: str, y: str, fixed: Mapping[str, int])
         )
 
 
-def _stairs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> list[_Step]:
-    across = search(problem, x, {**fixed, y: problem.variable(y).low})
-    up = search(problem, y, {**fixed, x: problem.variable(x).low})
+def _stairs(problem: Problem, x: str, y: str) -> list[_Step]:
+    across = search(problem, x, {y: problem.variable(y).low})
+    up = search(problem, y, {x: problem.variable(x).low})
     code = compile_exprs([side for c in problem.constraints for side in (c.left, c.right)])
-    base = {**problem.constants, **fixed}
 
     def holds(i: int, j: int) -> bool:
-        values = code({**base, x: across.value(i), y: up.value(j)})
+        values = code({**problem.constants, x: across.value(i), y: up.value(j)})
         return all(a <= b for a, b in zip(values[::2], values[1::2], strict=True))
 
     steps: list[_Step] = []

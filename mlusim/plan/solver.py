@@ -40,6 +40,10 @@ class Problem:
             raise UsageError(f"{self.name} has no variable {name!r}; its variables are {legal}")
         return self.variables[name]
 
+    def at(self, fixed: Mapping[str, int]) -> "Problem":
+        """Return the problem in which the variables *fixed* have these values."""
+        return evolve(self, constants={**self.constants, **fixed})
+
     def broken(self, env: Mapping[str, int]) -> tuple[Constraint, ...]:
         """Return the constraints that do not hold for *env* (variables and constants)."""
         return tuple(c for c in self.constraints if not c.holds(env))
@@ -334,18 +338,18 @@ def _bisect(grid: _Grid, points: int, count: int) -> Ints:
     return np.where(grid.holds(np.maximum(low - 1, 0), tighter=False), low, 0)
 
 
-def _one_by_one(problem: Problem, xs: Ints, x: str, y: str, fixed: Mapping[str, int]) -> list[int]:
+def _one_by_one(problem: Problem, xs: Ints, x: str, y: str) -> list[int]:
     if len(xs) > _MOST_SEARCHED:
         raise UsageError(
             f"{x} can take {len(xs)} {plural(len(xs), 'value')} in {problem.name}, and for each {y} would have to be searched, since its "
             f"constraints do not only tighten or only loosen with {y}; give {x} an upper bound of {_MOST_SEARCHED}"
         )
-    tops = [largest_value(problem, y, {**fixed, x: int(v)})[0] for v in xs]
+    tops = [largest_value(problem, y, {x: int(v)})[0] for v in xs]
     return [-1 if f is None else f for f in tops]
 
 
-def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
-    first, step, points = span(problem, x, y, fixed)
+def _xs(problem: Problem, x: str, y: str) -> Ints:
+    first, step, points = span(problem, x, y)
     if points > MOST_POINTS:
         raise UsageError(
             f"{x} alone can take {points} {plural(points, 'value')} in {problem.name}, more than the {MOST_POINTS} points of a"
@@ -354,9 +358,9 @@ def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
     return first + np.arange(points, dtype=np.int64) * step
 
 
-def box(problem: Problem, x: str, xs: Ints, y: str, fixed: Mapping[str, int]) -> dict[str, Interval]:
+def box(problem: Problem, x: str, xs: Ints, y: str) -> dict[str, Interval]:
     """Return the ranges of all symbols: *xs*, the whole range of *y*, and single values for the rest."""
-    ask = search(problem, y, {**fixed, x: problem.variable(x).low})
+    ask = search(problem, y, {x: problem.variable(x).low})
     ranges = ask.ranges(0, max(ask.count - 1, 0))
     if len(xs):
         ranges[x] = Interval(int(xs[0]), int(xs[-1]))
@@ -371,18 +375,19 @@ def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontie
     problem.variable(x)
     if x == y:
         raise UsageError(f"a frontier needs two variables, not {x} twice")
-    xs = _xs(problem, x, y, fixed)
-    ask = search(problem, y, {**fixed, x: problem.variable(x).low})
+    problem = problem.at(fixed)
+    xs = _xs(problem, x, y)
+    ask = search(problem, y, {x: problem.variable(x).low})
     code = compile_exprs([side for c in problem.constraints for side in (c.left, c.right)], vector=True)
-    ranges = box(problem, x, xs, y, fixed)
+    ranges = box(problem, x, xs, y)
     split = ways(problem, y, ranges) if len(xs) else None
     tighter = frozenset(n for n, c in enumerate(problem.constraints) if split is not None and c in split[0])
-    grid = _Grid(code, {**problem.constants, **fixed, x: xs}, y, ask.first, ask.step, tighter)
+    grid = _Grid(code, {**problem.constants, x: xs}, y, ask.first, ask.step, tighter)
     if split is not None and _is_exact(problem, ranges):
         ys = ask.first + (_bisect(grid, len(xs), ask.count) - 1) * ask.step
         ys = np.where(ys < ask.first, -1, ys)
     else:
-        ys = np.array(_one_by_one(problem, xs, x, y, fixed), dtype=np.int64)
+        ys = np.array(_one_by_one(problem, xs, x, y), dtype=np.int64)
     names = tuple(c.name or str(c) for c in problem.constraints)
     return Frontier(x, y, xs, ys, _binding(grid, ys), names, dict(fixed))
 
@@ -416,20 +421,20 @@ def ways(
     return tuple(tighter), tuple(looser)
 
 
-def span(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> tuple[int, int, int]:
+def span(problem: Problem, x: str, y: str) -> tuple[int, int, int]:
     """Return (first, step, count) of the values of *x*, up to the largest for which *y* has a legal value.
 
     Raises `UsageError` if that cannot be decided.
     """
-    across = search(problem, x, {**fixed, y: problem.variable(y).low})
-    along = search(problem, y, {**fixed, x: problem.variable(x).low})
+    across = search(problem, x, {y: problem.variable(y).low})
+    along = search(problem, y, {x: problem.variable(x).low})
     if not across.count or not along.count:
         return across.first, across.step, 0
     whole = _Box(0, across.count - 1, 0, along.count - 1)
     ranges = whole.ranges(across, along)
     split = ways(problem, y, ranges)
     if split is not None and not split[1]:
-        last, _, _ = largest_value(problem, x, {**fixed, y: along.first})
+        last, _, _ = largest_value(problem, x, {y: along.first})
         return across.first, across.step, 0 if last is None else (last - across.first) // across.step + 1
     index = _last_with_any(across, along, _below(across, along, whole, ranges))
     return across.first, across.step, 0 if index is None else index + 1
