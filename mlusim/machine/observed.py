@@ -164,10 +164,14 @@ class Escape(enum.Enum):
 
 
 class EscapedAt(NamedTuple):
-    """The place at which bytes without a value escape; of mixed lanes that of the instruction that mixed them."""
+    """The place at which bytes without a value escape; of mixed lanes that of the instruction that mixed them.
+
+    Where a variable held a number that decides a test, the number was ``loaded`` at another place.
+    """
 
     site: Site
     how: Escape
+    loaded: Site | None = None
 
 
 class CountedEscape(NamedTuple):

@@ -646,7 +646,7 @@ def _key(at: EscapedAt) -> Hashable:
         case Escape.MIXED:
             return "mixed", at.site
         case Escape.DECIDES:
-            return "initcheck-undefined-scalar", at.site, at.site
+            return "initcheck-undefined-scalar", at.site, at.loaded or at.site
 
 
 def _goes_to(effect: Effect, verb: str, source: Access, offset: int) -> Iterator[str]:

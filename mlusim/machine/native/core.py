@@ -29,8 +29,8 @@ from mlusim.machine.native.seat import Seat, Start, give, joined, taken
 from mlusim.machine.native.steps import StepLog
 from mlusim.machine.native.text import layout
 from mlusim.machine.native.text.door import barrier, is_native
-from mlusim.machine.native.text.screen import NONE_HAS, Suspicion
-from mlusim.machine.observed import SCALAR_ACCESSES, Screened, Site, Step, TaskPlace
+from mlusim.machine.native.text.screen import DECIDED, NONE_HAS, Suspicion
+from mlusim.machine.observed import SCALAR_ACCESSES, Escape, EscapedAt, Screened, Site, Step, TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
@@ -776,6 +776,10 @@ class NativeCore(Core):
         assert self.screen is not None
         if not change:
             self.screen.suspected(self, why)
+            return
+        if why == DECIDED:
+            loaded = Site(*self._loaded.program.sites[change - 1])
+            self.screen.suspected(self, why, EscapedAt(Site(*self.site()), Escape.DECIDES, loaded))
             return
         if why == Screened.SYNC:
             ran, name = TaskRan(self.place, self.union, self.cluster), f"__{ROWS[change - 1].name}"

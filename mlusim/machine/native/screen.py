@@ -39,6 +39,7 @@ from mlusim.machine.native.text.screen import (
     ALONE,
     DECIDED,
     DECISIONS,
+    DECISIONS_LATE,
     ESCAPED,
     ESCAPES,
     FLAG_LINE,
@@ -124,7 +125,7 @@ WAIT = "sync_io_move_compute"
 HARMLESS = frozenset({"bang_printf", "assert_", "sync_all_mpu"})
 
 
-Change = ValueChange | VectorChange | MisplacedScalar | MetAlone
+Change = ValueChange | VectorChange | MisplacedScalar | MetAlone | EscapedAt
 
 
 class Looks(Protocol):
@@ -889,6 +890,8 @@ class Screen(Observer):
                 self.made(core, change)
             case MisplacedScalar() | MetAlone():
                 self._left(change)
+            case EscapedAt():
+                self._escaped(change, CountedEscape(core.place.task, 1))
             case _:
                 self._change(Site(*core.site()), core.place.task, change)
 
@@ -1003,6 +1006,11 @@ class Screen(Observer):
         for change, site, times in core.seat.failed_again():
             if ALONE <= change < MADE:
                 self._counted(core, change, Site(*self._sites[site]), times)
+                continue
+            if change >= DECISIONS_LATE:
+                loaded = Site(*self._sites[change - DECISIONS_LATE])
+                at = EscapedAt(Site(*self._sites[site]), Escape.DECIDES, loaded)
+                self._escaped(at, CountedEscape(core.place.task, times))
                 continue
             if change >= MADE:
                 row, rule = divmod(change - MADE, len(RULES))

@@ -205,6 +205,12 @@ class CWalker(Walker[str, str]):
     unset: frozenset[ir.Local] = frozenset()
     """In the current function: variables declared without a value."""
     deciding: bool = False  # whether a test is being rendered that depends on one load
+    held: frozenset[ir.Local] = frozenset()
+    """In the current function: variables that hold one loaded number, for a screen."""
+    deciding_late: ir.Local | None = (
+        None  # that of them on which alone the test that is being rendered depends
+    )
+    holding: ir.Local | None = None  # that of them whose number is being loaded
     changes: dict[Any, int] = field(factory=dict)  # values that change silently, as a screen reports them
     symbols: dict[str, int] = field(factory=dict)  # functions, and
     locals: dict[ir.Local, int] = field(factory=dict)  # pointer variables that a screen tracks
@@ -229,9 +235,11 @@ class CWalker(Walker[str, str]):
 
     def decided(self, nodes: tuple[ir.Expr, ...], span: ir.Span, render: Callable[[], str]) -> str:
         """Return what *render* makes of *nodes*, on which a test at *span* depends; for a screen, the one number that it loads decides."""
-        before, self.deciding = self.deciding, self.checked and _decisive(nodes, span)
+        before = self.deciding, self.deciding_late
+        self.deciding = self.checked and _decisive(nodes, span)
+        self.deciding_late = _decisive_late(nodes, span, self.held) if self.held else None
         rendered = render()
-        self.deciding = before
+        self.deciding, self.deciding_late = before
         return rendered
 
     def outcome(self, rendered: str, span: ir.Span) -> str:
@@ -300,6 +308,9 @@ class CWalker(Walker[str, str]):
             load = (
                 f"DECIDES_({_in_memory(kind)}, {kind.size}, {pointer}, {index}, {self.site(span)}, {waits})"
             )
+        elif self.holding is not None:
+            at = f"{_in_memory(kind)}, {kind.size}, {pointer}, {index}, {self.site(span)}, {waits}"
+            load = f"HOLDS_({at}, {late(self.holding)})"
         # A byte of memory may have any value.
         return f"({load} != 0)" if isinstance(kind, t.Arithmetic) and kind.kind == "bool" else load
 
@@ -327,6 +338,25 @@ def _decisive(nodes: tuple[ir.Expr, ...], span: ir.Span) -> bool:
         return False
     at = loads[0].span
     return isinstance(loads[0].place, ir.Element) and (at.file, at.line) == (span.file, span.line)
+
+
+def _decisive_late(nodes: tuple[ir.Expr, ...], span: ir.Span, held: frozenset[ir.Local]) -> ir.Local | None:
+    """Return the variable of *held* that *nodes* read, on the line of *span*, if they load nothing, and read it once and no other of these."""
+    every = [n for node in nodes for n in walk(node)]
+    loads = [n for n in every if isinstance(n, ir.Load)]
+    reads = [(n.place.local, n.span) for n in loads if isinstance(n.place, ir.LocalStorage)]
+    late = [(local, at) for local, at in reads if local in held]
+    if len(reads) < len(loads) or len(late) != 1:
+        return None
+    if any(isinstance(n, _UNCLEAR) or acts(n) for n in every if isinstance(n, ir.Expr)):
+        return None
+    local, at = late[0]
+    return local if (at.file, at.line) == (span.file, span.line) else None
+
+
+def late(local: ir.Local) -> str:
+    """Render what a screen knows of the number that *local* holds."""
+    return f"h_{local.name}"
 
 
 def literal_bytes(text: str) -> bytes:

@@ -5,14 +5,15 @@ here, because the C compiler removes superfluous tests itself.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import Root, address_roots, effectful, roots, walk
+from mlusim.frontend.bangc.ir.walk import Root, address_roots, changed, effectful, roots, walk
 from mlusim.frontend.bangc.native import emit
-from mlusim.frontend.bangc.native.emit import CWalker, ctype, in_cell, name, real
+from mlusim.frontend.bangc.native.emit import CWalker, ctype, in_cell, in_register, name, real
 from mlusim.frontend.bangc.scalars import (
     BEYOND,
     BINARY,
@@ -160,6 +161,33 @@ def unset(form: ir.Function) -> frozenset[ir.Local]:
     """Return the numbers and records outside memory that *form* declares without a value."""
     nodes = (n for n in walk(form.body) if isinstance(n, ir.Declare))
     return frozenset(n.local for n in nodes if n.value is None and n.local.begins_unset)
+
+
+def held(form: ir.Function) -> frozenset[ir.Local]:
+    """Return the numbers outside memory whose only value is one element that their declaration loads, and nothing else."""
+    nodes = walk(form.body)
+    stores, declared_ = changed(nodes), [n for n in nodes if isinstance(n, ir.Declare)]
+    once = Counter(n.local for n in declared_)
+    return frozenset(
+        n.local for n in declared_ if once[n.local] == 1 and not stores.get(n.local) and _holds(n)
+    )
+
+
+def _holds(node: ir.Declare) -> bool:
+    local, value = node.local, node.value
+    if local.storage is not ir.Storage.VALUE or not in_register(local) or not isinstance(value, ir.Load):
+        return False
+    kind = local.type
+    plain = isinstance(kind, t.Arithmetic) and kind.kind != "bool" and value.type == kind
+    loads = [n for n in walk(value) if isinstance(n, ir.Load) and not isinstance(n.place, ir.LocalStorage)]
+    return plain and isinstance(value.place, ir.Element) and len(loads) == 1 and not effectful(value)
+
+
+def held_read(c: CWalker, local: ir.Local, direct: str, span: ir.Span) -> str:
+    """Render the read of *local*, which holds a loaded number: a test that depends on it alone, or another use."""
+    site, number = c.site(span), emit.late(local)
+    does = f"decides_late_(m, {number}, {site})" if c.deciding_late is local else f"used_late_(m, {site})"
+    return f"LATE_({does}, {number}, {direct})"
 
 
 def flag(local: ir.Local) -> str:

@@ -15,6 +15,7 @@ from mlusim.frontend.bangc.native.emit import (
     in_cell,
     in_frame,
     in_register,
+    late,
     line_of,
     literal,
     name,
@@ -55,6 +56,7 @@ def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> 
     c.within = form.framed
     c.waits = waits_of(form)
     c.unset = screening.unset(form) if c.checked else frozenset()
+    c.held = screening.held(form) if c.checked else frozenset()
     c.assigned = uses_of(form).assigned if c.checked else {}
     inner = [
         *c.passed(form.span),
@@ -110,6 +112,8 @@ def _local(c: CWalker, local: ir.Local) -> Iterator[str]:
             yield f"  {ctype(kind)} {variable} = {_zero(kind)};"
         if local in c.unset:
             yield f"  uint8_t {screening.flag(local)} = 0;"
+        if local in c.held:
+            yield f"  Held_ {late(local)} = {{0, 0}};"
     elif in_cell(local):
         yield from _cell_of(c, local)
     else:
@@ -159,7 +163,9 @@ def _cell_of(c: CWalker, local: ir.Local) -> Iterator[str]:
 def _declare(c: CWalker, node: ir.Declare) -> list[str]:
     local, kind = node.local, node.local.type
     if in_register(local):
+        c.holding = local if local in c.held else None
         value = _zero(kind) if node.value is None else c.value(node.value)
+        c.holding = None
         lacks = [screening.declared(local)] if local in c.unset else []
         return [f"{name(local)} = {value};", *lacks]
     if in_cell(local):

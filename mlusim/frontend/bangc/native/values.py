@@ -103,6 +103,8 @@ def _loaded(c: CWalker, at: ir.Place, span: ir.Span, waits: int) -> str:
 
 def _assigned_by_now(c: CWalker, at: ir.Place, direct: str, span: ir.Span) -> str:
     """Render the read of the variable *direct*, with the check that it has a value."""
+    if isinstance(at, ir.LocalStorage) and at.local in c.held:
+        return screening.held_read(c, at.local, direct, span)
     lacks = screening.lacking(c.unset, at) if c.unset else None
     return direct if lacks is None else f"ASSIGNED_({lacks}, {direct}, {c.site(span)})"
 

@@ -74,6 +74,21 @@ void decides_(Core *m, At p, int64_t n, int site) {
   if (mixed >= 0) escapes_at_(m, MIXED_ESCAPES_, MIXED_ESCAPED, mixed);
   else escapes_at_(m, DECISIONS_, DECIDED, site);
 }
+/* The same of a number that a variable holds: tests that depend on it alone are recorded when they are made, any other use is a suspicion. */
+void holds_(Core *m, At p, int64_t n, int site, Held_ *h) {
+  if (!(m->screens & SCREEN_INIT) || m->nflights || busy_(m) || SHARED(p.a->space)) return;
+  const int mixed = mixed_before_(m, p, n, 1, 0);
+  if (mixed == UNCLEAR_) return;
+  SCREEN_(m)->stores->decided = 1;
+  *h = (Held_){site + 1, mixed};
+}
+void decides_late_(Core *m, Held_ h, int site) {
+  if (!(m->screens & SCREEN_INIT)) return;
+  if (h.mixed >= 0) escapes_at_(m, MIXED_ESCAPES_, MIXED_ESCAPED, h.mixed);
+  else if (h.loaded - 1 == site) escapes_at_(m, DECISIONS_, DECIDED, site);
+  else if (!counted_(m, DECISIONS_LATE_ + h.loaded - 1, site)) { m->site = site; up_(m, UP_SUSPECT, DECIDED, h.loaded); }
+}
+void used_late_(Core *m, int site) { suspect_(m, SCREEN_INIT, site); }
 /* Record that a statement at *site* has written uninitialized bytes: [low, high) of the flags; its sources follow. */
 static Lacking_ *leaves_(Core *m, At d, int64_t whole, int site) {
   Stores_ *t = SCREEN_(m)->stores;

@@ -199,6 +199,17 @@ COLD void decides_(Core *m, At p, int64_t n, int site);
     const Ptr from_ = (q); const int64_t nth_ = (i); const At at_ = see(m, moved_(from_, nth_, n)); \
     if (UNLIKELY(at_.a->flags != 0) && ON_CHIP(at_.a->space) && !out(at_, n) && UNLIKELY(lacks_(at_, n))) decides_(m, at_, n, site); \
     load_##S(m, from_, nth_, site, waits); })
+/* A variable's number: where it was loaded if it is uninitialized, one more than the place, and where lanes were mixed before. */
+typedef struct Held_ { int32_t loaded, mixed; } Held_;
+COLD void holds_(Core *m, At p, int64_t n, int site, Held_ *h);
+COLD void decides_late_(Core *m, Held_ h, int site);
+COLD void used_late_(Core *m, int site);
+#define HOLDS_(S, n, q, i, site, waits, h) ({                                                     \
+    const Ptr from_ = (q); const int64_t nth_ = (i); const At at_ = see(m, moved_(from_, nth_, n)); \
+    (h).loaded = 0;                                                                               \
+    if (UNLIKELY(at_.a->flags != 0) && ON_CHIP(at_.a->space) && !out(at_, n) && UNLIKELY(lacks_(at_, n))) holds_(m, at_, n, site, &(h)); \
+    load_##S(m, from_, nth_, site, waits); })
+#define LATE_(does, h, v) ({ if (UNLIKELY((h).loaded)) does; v; })
 COLD void met_alone_(Core *m, int row, int site);
 /* Record a scalar access of a type with the number *dtype*. */
 ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int dtype, int site) {
