@@ -277,7 +277,7 @@ __mlu_func__ void Turn(float *out, const float *in, int kind) {
     case 8: for (int i = 0; i < 3; i++) __bang_add_scalar(b, b, 1.0f, 64); __memcpy_async(b, in, 256, GDRAM2NRAM); break;
     case 11: Doubled<float>(b, 3); Doubled<int>(b, 3); __memcpy_async(b, in, 256, GDRAM2NRAM); break;
     case 10: TWICE(b); __memcpy_async(b, in, 256, GDRAM2NRAM); break;
-    case 12: for (int i = 0; i < 2100; i++) a[i & 1023] = i; __memcpy_async(b, in, 256, GDRAM2NRAM); __bang_add(a, b, b, 64); break;
+    case 12: for (int i = 0; i < 16400; i++) a[i & 1023] = i; __memcpy_async(b, in, 256, GDRAM2NRAM); __bang_add(a, b, b, 64); break;
   }
 }
 __mlu_entry__ void Moving(float *out, const float *in, int turns) {
@@ -330,6 +330,55 @@ def test_what_is_in_no_order_in_each_turn_is_judged_once_and_counted(turning):
 
     assert ["native"] * 9 + ["python"] * 3 == engines
     assert [40, 22, 22, 2, 44, 22, 2, 20, 22, 40, 40, 2] == counts
+
+
+GATHERED = """#include <bang.h>
+__nram__ float a[512];
+__nram__ unsigned int off[64];
+__nram__ unsigned char mask[16];
+__mlu_entry__ void Gathered(float *out, const float *in, const unsigned int *offsets, int mistake) {
+  __nram__ float initial[4] = {1, 2};
+  __memcpy(a, in, 2048, GDRAM2NRAM);
+  __memcpy(off, offsets, 256, GDRAM2NRAM);
+  __bang_write_value(mask, 16, (unsigned char)0x5b);
+  for (int i = 0; i < 3; ++i) {
+    __sync();
+    switch (mistake) {
+      case 0: __memcpy_async(off, offsets, 256, GDRAM2NRAM); __gather(a, in + i * 16, off, 16, GDRAM2NRAM, 16, 8); break;
+      case 1: __memcpy_async(off, offsets, 256, GDRAM2NRAM); __gather_async(a, a + 64, off, mask, 16, NRAM2NRAM, 16, 8); break;
+      case 2: __gather_async(a, a + 64, off, 16, NRAM2NRAM, 16, 8); __bang_add_scalar(a + 128, a + i, 1.0f, 32); break;
+      case 3: __scatter_async(out, a, off, 16, NRAM2GDRAM, 16, 8); a[8] = i; break;
+      case 4: out[64] = i; __gather(a, a + 64, off, mask, 16, NRAM2NRAM, 16, 8); __memcpy(a, out + 64, 64, GDRAM2NRAM); break;
+      case 5: __memcpy_async(a, in, 2048, GDRAM2NRAM); { __nram__ float t[4] = {3, 4}; if (t[1] + initial[1] > 9) out[i] = 1; } break;
+    }
+  }
+  __sync();
+}
+"""
+
+
+@pytest.mark.parametrize("union", [False, True])
+@pytest.mark.parametrize("mistake", range(6))
+def test_gathers_and_scatters_are_judged_by_the_record_of_the_run_in_c(tmp_path, mistake, union):
+    """With what they read when they are issued. Of what a declaration begins with, no checker hears as of scalar stores."""
+    path = tmp_path / "gathered.mlu"
+    path.write_text(GATHERED)
+    kernel, told = bangc.load(path, board="MLU590-H8")["Gathered"], []
+    for engine in ("native", "python"):
+        device = mlusim.Device("MLU590-H8")
+        given = (
+            device.put(np.zeros(512, np.float32)),
+            device.put(np.ones(1024, np.float32)),
+            device.put(np.arange(64, dtype=np.uint32) * 16),
+            mistake,
+        )
+        kind = mlusim.UNION1 if union else mlusim.BLOCK
+        launch = device.launch(kernel, 1 + 3 * union, kind, given, observe=list(CHECKERS), engine=engine)
+        assert engine == launch.engine
+        told.append((launch.findings, device.get(given[0]).tobytes()))
+
+    assert told[0] == told[1]
+    assert (mistake != 5 or union) == bool(told[0][0])
 
 
 def test_who_finds_nothing_hears_nothing_of_the_run_in_python(half, calls_of):
@@ -411,7 +460,7 @@ def test_records_that_differ_are_kept_up_to_a_number():
         kept.begins(core)
         window["many"] = len(waits)
         for place, row in enumerate(waits):
-            window["noted"][place] = place + 1, 0, list(ISA).index(row), HOW_WAITS, 0, 0, 0, -1, 0
+            window["noted"][place] = place + 1, 0, list(ISA).index(row), HOW_WAITS, 0, 0, 0, -1, 0, 0, 0
         kept.ends(core)
 
     for waits in (["sync_io"], ["sync_move"], ["sync_io"]):

@@ -67,6 +67,15 @@ class RegisterInC(Register):
         self._raw.view(self.dtype.dtype)[:] = elements
 
 
+_marking: set[Callable[..., Any]] = set()
+
+
+def marks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare that *function*, which C calls by name, accesses no bytes of the memory to which its arguments point."""
+    _marking.add(function)
+    return function
+
+
 def answer(core: "NativeCore", value: Any) -> None:
     """Return *value* to C as the result of its call on *core*."""
     place = core.c.argv[0]
@@ -563,7 +572,7 @@ class NativeCore(Core):
         c = self.c
         function = self._loaded.program.library[number]
         arguments = [value_of(self, c.argv[k]) for k in range(c.argc)]
-        if self.screen is not None and not self.screen.allows(arguments):
+        if self.screen is not None and function not in _marking and not self.screen.allows(arguments):
             raise Suspicion
         answer(self, function(self, *arguments))
 

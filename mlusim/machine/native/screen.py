@@ -153,8 +153,8 @@ ROWS = tuple(ISA)
 
 PIPES = {WAITS[pipe]: pipe for pipe in (Pipe.IO, Pipe.MOVE)}
 MOST_WINDOWS = 2048  # different windows; with more, Python runs the launch
-EACH = "copy", "strided"  # forms with a separate step for each call in Python
-UNCLEAR = "gather", "discrete"  # forms that read a part of their operands at their issue
+EACH = "copy", "strided", "gather"  # forms with a separate step for each call in Python
+UNCLEAR = ("discrete",)  # a form that reads a part of its operands at its issue, as its arguments say
 STREAMS = (Pipe.IO,), (Pipe.MOVE,), (Pipe.VECTOR, Pipe.TENSOR)
 WAITED = {"sync_io": STREAMS[0], "sync_move": STREAMS[1], "sync_compute": STREAMS[2]}
 Noted = np.ndarray[Any, Any]
@@ -258,10 +258,11 @@ class _Reading:
     def _made(self, operands: Noted, row: Intrinsic | None) -> Step:
         reads: list[Access] = []
         writes: list[Access] = []
-        for _, _, _, how, alloc, low, size, more, step in sorted(
+        for _, _, _, how, alloc, low, size, more, step, rows, far in sorted(
             operands.tolist(), key=lambda operand: operand[3] // HOW_PLACE
         ):
-            access = Access(self._memories[alloc], low, size, () if more < 0 else ((step, more + 1),))
+            inner = () if more < 0 else ((step, more + 1),)
+            access = Access(self._memories[alloc], low, size, (((far, rows),) if rows else ()) + inner)
             reads += [access] * bool(how & HOW_READS)
             writes += [access] * bool(how & HOW_WRITES)
         site, how = Site(*self._program.sites[operands[0]["site"]]), int(operands[0]["how"])
@@ -338,7 +339,7 @@ def note(
     window = core.seat.window
     sides = [*((HOW_READS, access) for access in reads), *((HOW_WRITES, access) for access in writes)]
     first, many = int(window["many"]), len(sides) or 1
-    clear = row.form not in UNCLEAR and all(len(access.steps) < 2 for _, access in sides)
+    clear = row.form not in UNCLEAR and all(len(access.steps) < 3 for _, access in sides)
     if not clear or first + many > MOST_NOTED:
         window["unclear"] = 1
         return
@@ -357,9 +358,10 @@ def note(
             access.start,
             access.size,
         )
-        entry["step"], entry["more"] = (
-            (access.steps[0][0], access.steps[0][1] - 1) if access.steps else (0, -1)
-        )
+        if access.steps:
+            entry["step"], entry["more"] = access.steps[-1][0], access.steps[-1][1] - 1
+        if len(access.steps) > 1:
+            entry["far"], entry["rows"] = access.steps[0]
 
 
 class PartRecord:

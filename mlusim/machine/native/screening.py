@@ -25,7 +25,18 @@ from mlusim.machine.hub import Observer, sorted_by_interest
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native import threads
 from mlusim.machine.native.build import BuildError, EngineWarning
-from mlusim.machine.native.screen import KEY, KIND, SEGMENT, ReadyLaunch, Rows, Screen, apart, at_flags, note
+from mlusim.machine.native.screen import (
+    KEY,
+    KIND,
+    SEGMENT,
+    UNCLEAR,
+    ReadyLaunch,
+    Rows,
+    Screen,
+    apart,
+    at_flags,
+    note,
+)
 from mlusim.machine.native.text.screen import (
     HOW_FLIES,
     HOW_PIPE,
@@ -537,6 +548,10 @@ def _touched(screen: Screen, of_thread: Screen, number: int) -> Rows:
 
 Accesses = tuple[Access, ...]
 EXACT = ("gather", "discrete", "copy")  # forms whose accesses list exactly the accessed bytes
+OFFSETS = (
+    "gather",
+)  # a form that reads its offsets and its mask first, and then a piece for each that it writes
+APART_AT_MOST = 4  # accesses of an asynchronous instruction that are kept as spans of their own
 BLOCKING = {Pipe.IO: "MOVE", Pipe.MOVE: "IO"}  # the pipe for which a row on this one does not wait
 
 
@@ -591,6 +606,7 @@ class RowWatch:
         if self._screen.looks & Screened.RACE:
             ahead = [BLOCKING[pipe], "STORES"] if pipe in BLOCKING else ["IO", "MOVE"]
             self._in_order(ahead, reads, writes)
+            self._in_order([pipe.name] * (pipe in BLOCKING), _at_issue(row, reads, writes), ())
             if pipe in BLOCKING:
                 self._core.seat.over((pipe.name, "COMPUTE", "SCALAR"))
             elif self._core.flies:
@@ -604,10 +620,11 @@ class RowWatch:
     ) -> _Announced:
         """Hear the issue of an asynchronous effect."""
         self.heard = True
-        if row.form in ("gather", "discrete") or not self._core.flies:  # its offsets are read at once
+        if row.form == "discrete" or not self._core.flies:
             raise Suspicion
         if self._screen.looks & Screened.RACE:
             self._in_order([name for name in LISTS if name != pipe.name], reads, writes)
+            self._in_order(LISTS, _at_issue(row, reads, writes), ())
             self._keep(pipe.name, reads, writes)
             note(self._core, row, HOW_FLIES | HOW_PIPE * WAITS[pipe], reads, writes)
         self._told(row, pipe, reads, writes, arguments)
@@ -650,10 +667,10 @@ class RowWatch:
         many, spans = self._spans()
         number = LISTS.index(name)
         for accesses, stores in ((reads, 0), (writes, 1)):
-            for access in accesses:
+            for allocation, low, high in _around(accesses):
                 if many[number] == MOST_SPANS:
                     raise Suspicion
-                spans[number, many[number]] = self._core.number_of(access.allocation), *access.span, stores
+                spans[number, many[number]] = self._core.number_of(allocation), low, high, stores
                 many[number] += 1
 
     # -- values, and shared memory ----------------------------------------------------------------
@@ -708,3 +725,20 @@ class RowWatch:
         kinds += [(READS, a) for a in reads if a not in changed and a.allocation.writable]
         shared = [(kind, access) for kind, access in kinds if access.allocation.space.shared]
         self._screen.shares(self._core, row, pipe, shared)
+
+
+def _at_issue(row: Intrinsic, reads: Accesses, writes: Accesses) -> Accesses:
+    """Return the accesses that a gather, a scatter or a discrete atomic may read when it is issued: its offsets and its mask; of the last all that it reads."""
+    if row.form not in UNCLEAR + OFFSETS:
+        return ()
+    return reads[: len(reads) - len(writes)] if row.form in OFFSETS else reads
+
+
+def _around(accesses: Accesses) -> Iterator[tuple[Allocation, int, int]]:
+    """Yield a span for each access; for more than `APART_AT_MOST`, one around those of each memory."""
+    if len(accesses) <= APART_AT_MOST:
+        yield from ((access.allocation, *access.span) for access in accesses)
+        return
+    for allocation in dict.fromkeys(access.allocation for access in accesses):
+        spans = [access.span for access in accesses if access.allocation is allocation]
+        yield allocation, min(low for low, _ in spans), max(high for _, high in spans)

@@ -318,6 +318,12 @@ class CWalker(Walker[str, str]):
         """Render a store to element *index* at *pointer*; the expression's value is the stored value."""
         return f"store_{_in_memory(kind)}(m, {pointer}, {index}, {value}, {self.site(span)})"
 
+    def first(self, kind: t.Type, pointer: str, index: str, value: str, span: ir.Span) -> str:
+        """Render the same of an initial value, of which checkers hear as a part of the declaration."""
+        stored = self.put(kind, pointer, index, value, span)
+        alone = self.checked and isinstance(kind, t.Arithmetic)
+        return f"first_{stored.removeprefix('store_')}" if alone else stored
+
 
 _UNCLEAR = (
     ir.Call,

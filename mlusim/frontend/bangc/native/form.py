@@ -27,7 +27,7 @@ from mlusim.frontend.bangc.runtime.pointers import Address, TextPointer, beyond,
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.kernel_frames import own_file
-from mlusim.machine.native.core import NativeCore
+from mlusim.machine.native.core import NativeCore, marks
 from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Word, assemble, vector_registers
 from mlusim.machine.native.text.door import REGISTERS
 from mlusim.machine.native.text.joined import Joined
@@ -331,6 +331,7 @@ class BangForm:
         return FAULTS[why](*values)
 
 
+@marks
 def _lock(core: NativeCore, pointer: Ptr) -> Ptr:
     """Make the static array at *pointer* constant, after its values were stored."""
     lock(pointer)

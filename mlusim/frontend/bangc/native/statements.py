@@ -232,7 +232,7 @@ def _cell(c: CWalker, node: ir.Declare) -> list[str]:
 def _filled(c: CWalker, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
     """Return the stores of an array's values, of a number, or of a record; an array without *node* is zero."""
     if isinstance(kind, t.Arithmetic):
-        return [c.put(kind, pointer, "0", c.value(node), span) + ";"]
+        return [c.first(kind, pointer, "0", c.value(node), span) + ";"]
     if isinstance(kind, t.Record):
         held = c.temporary()
         stored = put_record(c, kind, pointer, held, span)
@@ -253,11 +253,11 @@ def _filled(c: CWalker, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span
             lines += _filled(c, whole, of, f"moved_({pointer}, {n * of.size}, 1)", span)
         else:
             lines.append(
-                c.put(of, pointer, str(n), _zero(of) if value is None else c.value(value), span) + ";"
+                c.first(of, pointer, str(n), _zero(of) if value is None else c.value(value), span) + ";"
             )
     if alike:
         at = c.temporary()
-        zero = c.put(of, pointer, at, _zero(of), span)
+        zero = c.first(of, pointer, at, _zero(of), span)
         lines.append(f"for (int64_t {at} = {len(node.values)}; {at} < {kind.count}; {at}++) {zero};")
     return lines
 

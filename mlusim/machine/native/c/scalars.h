@@ -36,7 +36,14 @@ void shared_load_(Core *m, At p, int site, int waits);
     BESIDE_(touches_(m, p, sizeof(T), 1, site);)                                             \
     if (LIKELY(OWN(p.a->space))) { m->stores[p.a->counted]++; NOTED_(accesses_(m, site, LOAD_PLACES + p.a->counted);) } \
     memcpy(at(p), &v, sizeof v); return v;                                                                        \
-  }
+  }                                                                                                               \
+  SCREENED_(ALWAYS T first_##S(Core *m, Ptr q, int64_t i, T v, int site) {                                        \
+    At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
+    if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) return refused_store_##S(m, q, i, v, site);                \
+    begins_with_(p, sizeof(T));                                                                                   \
+    if (LIKELY(OWN(p.a->space))) m->stores[p.a->counted]++;                                                       \
+    memcpy(at(p), &v, sizeof v); return v;                                                                        \
+  })
 #define INTEGER(D) a_integer((int64_t)v, D)
 #define REAL(G, D) a_float(G(v), D)
 #define R_INT(T) (T)(int64_t)r.bits

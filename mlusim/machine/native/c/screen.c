@@ -411,7 +411,7 @@ int same_window_(const Core *m, const Window_ *w) {
   if (w->many != w->kept || w->unclear || w->shared) return 0;
   for (int64_t k = 0; k < w->many; k++) {
     const Noted_ *r = w->noted + k, *s = w->last + k;
-    if (r->event != s->event || r->site != s->site || r->row != s->row || r->how != s->how || r->alloc != s->alloc || r->size != s->size || r->more != s->more || r->step != s->step) return 0;
+    if (r->event != s->event || r->site != s->site || r->row != s->row || r->how != s->how || r->alloc != s->alloc || r->size != s->size || r->more != s->more || r->step != s->step || r->rows != s->rows || r->far != s->far) return 0;
     if (r->how & HOW_WAITS || (!w->shared && ((Alloc *)m->allocs)[r->alloc].space == GDRAM)) continue;
     int64_t j = 0;
     while (w->noted[j].alloc != r->alloc || w->noted[j].how & HOW_WAITS) j++;

@@ -82,7 +82,7 @@ typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, sha
   Lacking_ lack[MOST_LACKING]; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
 /* A core's events since it waited for all pipes, with an operand of an event in each row. *met*: two of the events may be unordered; *shared*: on
    bytes of GDRAM; *unclear*: some are missing here. */
-typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, step; } Noted_;
+typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, step, rows, far; } Noted_; /* there are *rows* of this, each *far* behind the last, unless that is 0 */
 typedef struct Window_ { int64_t many, events, met, shared, unclear, kept, again; Noted_ noted[MOST_NOTED], last[MOST_COMPARED]; } Window_;
 typedef struct Again_ { int64_t change, site, times; } Again_; /* a failed test of values, and its number of repetitions */
 typedef struct Typed_ { uint64_t address; int32_t dtype, site; uint8_t sample[SAMPLE]; } Typed_; /* the type that vectors wrote last (`engine.values.Types`) */
@@ -238,6 +238,8 @@ ALWAYS void looks_(Core *m, At p, int64_t n, int kind, int dtype, int site) {
     else if (any_(FLAGS_(p), n)) suspect_(m, SCREEN_INIT, site);
   }
 }
+/* An initial value: checkers hear of it as a part of the declaration. */
+ALWAYS void begins_with_(At p, int64_t n) { if (LIKELY(p.a->space < SPACES)) given_(p, n); else if (p.a->flags) memset(FLAGS_(p), 0, (size_t)n); }
 uint8_t *flagged_(Core *m, Ptr p, int64_t size);
 void shares_each_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site);
 ALWAYS void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site) {

@@ -52,9 +52,12 @@ SPAN_BYTES = 8 * SPAN_RECENT + 32 * MOST_RECENT + 8
 tests of values that have failed, with the place and the number of repetitions; the types that vectors wrote; and
 recorded accesses to shared memory; and the place of the task among those that have begun, if C begins them."""
 
-MOST_NOTED = 2048  # operands of a core's events between two waits for all pipes
+MOST_NOTED = 1 << 14  # operands of a core's events between two waits for all pipes
 NOTED = np.dtype(
-    [(name, "i8") for name in ("event", "site", "row", "how", "alloc", "low", "size", "more", "step")]
+    [
+        (name, "i8")
+        for name in ("event", "site", "row", "how", "alloc", "low", "size", "more", "step", "rows", "far")
+    ]
 )
 """An operand of an event, as `screen.h` lays it out: ``more`` is -1 without distances, ``row`` is that of a scalar access."""
 MOST_COMPARED = 64  # operands of a window that C compares with the previous one
