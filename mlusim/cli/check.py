@@ -94,8 +94,8 @@ def run(args: argparse.Namespace) -> int:
     # With --values valuecheck also examines vectors.
     if args.values and VALUE_CHECK not in names:
         raise UsageError(f"--values goes with {VALUE_CHECK}; name it in --only, too")
-    watching = tuple(VALUES if args.values and name == VALUE_CHECK else name for name in names)
-    runs = _runs(args, watching, form, script=script)
+    args.checkers = tuple(VALUES if args.values and name == VALUE_CHECK else name for name in names)
+    runs = _runs(args, form, script=script)
     report = checking.report_of(names, runs, accepted, notes=args.notes or args.values)
     _write(args, form, report)
     if args.record is not None:
@@ -109,24 +109,24 @@ def run(args: argparse.Namespace) -> int:
     return entry.CLEAN if report.clean else entry.FINDINGS
 
 
-def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script: bool) -> list[Checked]:
+def _runs(args: argparse.Namespace, form: str, *, script: bool) -> list[Checked]:
     """Run the program of a replay file, a script, or the cases of an operator."""
     # A program that reads the report from standard output must not find other text there.
     with show.printing_aside(form != "text" and args.output is None):
         if args.replay is not None:
-            return [_replayed(schedules.replay_in(read_text(args.replay), args.replay), args, names)]
+            return [_replayed(schedules.replay_in(read_text(args.replay), args.replay), args)]
         if script:
-            return [_script(args, names)]
+            return [_script(args)]
         if programs.is_cases(args.program):
-            return [_case(args, case, names) for case in chosen(args)]
+            return [_case(args, case) for case in chosen(args)]
         if programs.is_program(args.program):
-            return [_program(args, names)]
+            return [_program(args)]
         programs.refuse_call_arguments(args)
-        return _operator(args, names)
+        return _operator(args)
 
 
-def _called(args: argparse.Namespace, call: "CallProgram", names: tuple[str, ...]) -> Checked:
-    done = check_call(call, args.program, names, programs.expectation_of(args), notes=args.notes)
+def _called(args: argparse.Namespace, call: "CallProgram") -> Checked:
+    done = check_call(call, args.program, args.checkers, programs.expectation_of(args), notes=args.notes)
     others, enough = _others(args)
     # After a fault there is no result to compare.
     return (
@@ -136,16 +136,16 @@ def _called(args: argparse.Namespace, call: "CallProgram", names: tuple[str, ...
     )
 
 
-def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+def _script(args: argparse.Namespace) -> Checked:
     if programs.is_python_call(args):
-        return _called(args, programs.other_call(args), names)
+        return _called(args, programs.other_call(args))
     refuse(args, OF_OPERATORS, "goes with an operator; the script decides for itself")
     others, enough = _others(args)
-    with _keeping(names) as keeper:
+    with _keeping(args.checkers) as keeper:
         done = checking.check_script(
             args.program,
             [*args.arguments, *programs.behind(args)],
-            names,
+            args.checkers,
             notes=args.notes,
             schedules=others,
             enough=enough,
@@ -162,26 +162,26 @@ def _keeping(names: tuple[str, ...]) -> Iterator[LaunchKeeper]:
         yield keeper
 
 
-def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+def _program(args: argparse.Namespace) -> Checked:
     """Check BANG C files or a test."""
     args.check = ()
     if args.function is not None:
-        with _keeping(names) as keeper:
-            done = _called(args, programs.other_call(args), names)
+        with _keeping(args.checkers) as keeper:
+            done = _called(args, programs.other_call(args))
         return carved_again(done, keeper.launches.values())
     program = programs.program_and_kernel(args)[0]
     if isinstance(program, KernelCall):
-        return _called(args, program, names)
+        return _called(args, program)
     _refuse_expectation(args)
     refuse(args, ("schedules",), "goes with an operator, a script or one call of a kernel")
-    with _keeping(names) as keeper:
-        done = check_program(program, args.program, names, notes=args.notes)
+    with _keeping(args.checkers) as keeper:
+        done = check_program(program, args.program, args.checkers, notes=args.notes)
     return carved_again(done, keeper.launches.values())
 
 
-def _case(args: argparse.Namespace, case: KernelCase, names: tuple[str, ...]) -> Checked:
+def _case(args: argparse.Namespace, case: KernelCase) -> Checked:
     try:
-        return evolve(_program(applied(args, case), names), case=case.name)
+        return evolve(_program(applied(args, case)), case=case.name)
     except UsageError as error:
         raise UsageError(f"case {case.name} at {case.place}: {said(error)}") from error
 
@@ -190,14 +190,14 @@ def _refuse_expectation(args: argparse.Namespace) -> None:
     refuse(args, ("reference", "expect"), OF_ONE_KERNEL)
 
 
-def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:
+def _operator(args: argparse.Namespace) -> list[Checked]:
     if more := programs.operators_behind(args):
         raise UsageError(f"an operator takes no {more[0]!r}; cases are named with --case")
     if args.inputs is not None:
-        return [_own_arrays(args, names)]
+        return [_own_arrays(args)]
     if args.set:
         raise UsageError("--set goes with --inputs; a case has its own parameters")
-    jobs = _jobs(args, names)
+    jobs = _jobs(args)
     if not jobs:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
     with show.progress("checking", len(jobs)) as step:
@@ -206,26 +206,24 @@ def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]
         )
 
 
-def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+def _own_arrays(args: argparse.Namespace) -> Checked:
     refuse(args, ("case", "schedules", "jobs"), "and --inputs exclude each other; give one of them")
     operator = find_operator(args.program)
     params = parameters(operator, args.set)
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
-    job = _job(args, names, operator, "", board)
+    job = _job(args, operator, "", board)
     return checking.check_arrays(job, read_inputs(args.inputs, operator), params)
 
 
-def _job(
-    args: argparse.Namespace, names: tuple[str, ...], operator: Operator, case: str, board: str
-) -> checking.CheckJob:
-    how = (names, args.notes, args.seed, args.effects or EFFECTS[0], None, *_others(args))
+def _job(args: argparse.Namespace, operator: Operator, case: str, board: str) -> checking.CheckJob:
+    how = (args.checkers, args.notes, args.seed, args.effects or EFFECTS[0], None, *_others(args))
     return checking.CheckJob(operator.name, case, board, *how)
 
 
-def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.CheckJob]:
+def _every(args: argparse.Namespace) -> list[checking.CheckJob]:
     """Return the calls of ``--all``, in the order operators, boards, cases; long ones only on request."""
     return [
-        _job(args, names, operator, case.name, board)
+        _job(args, operator, case.name, board)
         for operator in operators().values()
         for board in boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS)
         for case in operator.cases
@@ -233,10 +231,10 @@ def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.Ch
     ]
 
 
-def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.CheckJob]:
+def _jobs(args: argparse.Namespace) -> list[checking.CheckJob]:
     """Return the selected calls: one case, or all cases of the board; long ones only on request."""
     if args.all:
-        return _every(args, names)
+        return _every(args)
     operator = find_operator(args.program)
     case = None if args.case is None else find_case(operator, args.case)
     usual = (case and case.boards) or DEFAULT_BOARDS
@@ -246,7 +244,7 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.Che
             f"case {case.name} of {operator.name} is for {', '.join(case.boards)}, not for {board}"
         )
     every = (c for c in matching_cases(operator, board) if args.long or not c.long)
-    return [_job(args, names, operator, c.name, board) for c in (every if case is None else [case])]
+    return [_job(args, operator, c.name, board) for c in (every if case is None else [case])]
 
 
 def _others(args: argparse.Namespace) -> tuple[tuple[schedules.Schedule, ...], int]:
@@ -254,19 +252,24 @@ def _others(args: argparse.Namespace) -> tuple[tuple[schedules.Schedule, ...], i
     return (schedules.schedules(args.schedules), args.schedules) if args.schedules else ((), 0)
 
 
-def _replayed(replay: schedules.Replay, args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+def _replayed(replay: schedules.Replay, args: argparse.Namespace) -> Checked:
     """Run the program of a replay file under the checkers in its schedule, and compare the results with those of the usual one."""
     subject, schedule = replay.subject, replay.schedule
     if isinstance(subject, schedules.OperatorSubject):
         operator, board = find_operator(subject.operator), find_board(subject.board)
         case, how = find_case(operator, subject.case), (schedule.seed, schedule.effects, schedule.decisions)
         job = checking.CheckJob(
-            operator.name, case.name, board.name, names, args.notes, *how, schedules=(schedule,)
+            operator.name, case.name, board.name, args.checkers, args.notes, *how, schedules=(schedule,)
         )
         return checking.check_case(job)
     _refuse_untrusted(subject, args)
     return checking.check_script(
-        subject.script, subject.arguments, names, notes=args.notes, schedules=(schedule,), directed=schedule
+        subject.script,
+        subject.arguments,
+        args.checkers,
+        notes=args.notes,
+        schedules=(schedule,),
+        directed=schedule,
     )
 
 

@@ -153,7 +153,7 @@ def read_listing(path: Path) -> DocumentListing:
             raise _error(path, part.line, f"{SOURCE} has no function {missing[0]!r}")
         statements = [s for name in part.functions for s in functions[name]]
         used.update(n for name in part.functions for n in _lines_of(text, functions[name]))
-        rows = list(_rows(path, part, statements, text))
+        rows = list(_Pairing(path, part, statements, text).rows())
         matched.append(Part(part.title, tuple(part.functions), tuple(_closed(text, rows))))
     rest = tuple(
         n for n, line in enumerate(text, 1) if n not in used and line.strip() and not _is_brace(line)
@@ -308,26 +308,155 @@ def _lines_of(text: Sequence[str], statements: Sequence[KernelStatement]) -> Ite
 # -- the listing with the kernel ----------------------------------------------------------------------
 
 
-def _rows(
-    path: Path, part: _Part, statements: Sequence[KernelStatement], text: Sequence[str]
-) -> Iterator[Row]:
-    """Yield the rows of a part: the document's lines in order, and between them statements that only the kernel has."""
-    matched = _matches(path, part, statements)
-    claimed = {k for places, _ in matched for k in places}
-    shown: set[int] = set()
-    seen: set[int] = set()
-    at = 0
-    for entry, (places, marks) in zip(part.entries, matched, strict=True):
-        if places and places[0] >= at:
-            yield from _between(path, statements, range(at, places[0]), claimed, shown, text)
-            at = places[-1] + 1
-        again = bool(places) and set(places) <= seen
-        seen.update(places)
-        lines = _numbers(statements, places, text, shown if not again else set())
-        if not places and not marks:
-            lines = _brace(text, shown)
-        yield Row(tuple(entry.lines), lines, marks, entry.why, entry.prose, again)
-    yield from _between(path, statements, range(at, len(statements)), claimed, shown, text)
+@mutable
+class _Pairing:
+    """The lines of a *part* of the listing, in the file *path*, paired with the *statements* of the kernel's *text*."""
+
+    path: Path
+    part: _Part
+    statements: Sequence[KernelStatement]
+    text: Sequence[str]
+    shown: set[int] = field(factory=set)  # the kernel's lines that are in a row already
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the document's lines in order, and between them statements that only the kernel has."""
+        matched = self._matches()
+        claimed = {k for places, _ in matched for k in places}
+        seen: set[int] = set()
+        at = 0
+        for entry, (places, marks) in zip(self.part.entries, matched, strict=True):
+            if places and places[0] >= at:
+                yield from self._between(range(at, places[0]), claimed)
+                at = places[-1] + 1
+            again = bool(places) and set(places) <= seen
+            seen.update(places)
+            lines = self._numbers(places, set() if again else self.shown)
+            if not places and not marks:
+                lines = self._brace()
+            yield Row(tuple(entry.lines), lines, marks, entry.why, entry.prose, again)
+        yield from self._between(range(at, len(self.statements)), claimed)
+
+    def _error(self, entry: _Entry, words: str) -> UsageError:
+        return _error(self.path, entry.line, words)
+
+    # -- the lines of rows -------------------------------------------------------------------------
+
+    def _brace(self) -> tuple[int, ...]:
+        """Return the line of the next closing brace in the kernel, if the next line is one."""
+        after = max(self.shown, default=len(self.text)) + 1
+        if after > len(self.text) or not _is_brace(self.text[after - 1]):
+            return ()
+        self.shown.add(after)
+        return (after,)
+
+    def _between(self, places: Iterable[int], claimed: set[int]) -> Iterator[Row]:
+        """Yield rows of statements that no line of the listing corresponds to; a comment on each has to name its mark."""
+        for place in places:
+            if place in claimed:
+                continue
+            statement = self.statements[place]
+            if not statement.marks:
+                said = self.text[statement.first - 1].strip()
+                raise UsageError(
+                    f"{self.path.with_name(SOURCE)}:{statement.first}: no line of {self.path.name} is of this statement, and no mark: {said}"
+                )
+            numbers = self._numbers((place,), self.shown)
+            if numbers:
+                yield Row((), numbers, statement.marks)
+
+    def _numbers(self, places: Iterable[int], shown: set[int]) -> tuple[int, ...]:
+        """Return the lines of statements and of the comments right above them, without the lines in *shown*."""
+        numbers: list[int] = []
+        for place in places:
+            statement = self.statements[place]
+            first = statement.first
+            # A comment on a line of its own, and a closing brace, are shown with the statement below it.
+            while first > 1 and first - 1 not in shown:
+                line = self.text[first - 2]
+                if not line.lstrip().startswith(("//", "/*", "#")) and not _is_brace(line):
+                    break
+                first -= 1
+            numbers += [n for n in range(first, statement.last + 1) if n not in shown and n not in numbers]
+        if not numbers:
+            wholes = (self.statements[place] for place in places)
+            numbers = [n for whole in wholes for n in range(whole.first, whole.last + 1)]
+        shown.update(numbers)
+        return tuple(dict.fromkeys(numbers))
+
+    # -- the statements of entries -----------------------------------------------------------------
+
+    def _matches(self) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
+        """Return for each entry the indices of its statements, and its marks."""
+        matches: list[tuple[tuple[int, ...], tuple[str, ...]]] = []
+        at = 0
+        for entry in self.part.entries:
+            places: tuple[int, ...] = ()
+            marks = tuple(entry.marks)
+            if entry.pieces:
+                named = (k for piece in entry.pieces for k in self._find(entry, piece, at))
+                places = tuple(dict.fromkeys(named))
+                said = _plain(" ".join(self.statements[k].text for k in places))
+                same = self._same(said, _plain("".join(line + "\n" for line in entry.lines)))
+                if same is None and not marks and not entry.prose and not entry.added:
+                    raise self._error(
+                        entry, f"the kernel's statement is another, and no mark argues it: {said}"
+                    )
+                marks += tuple(mark for mark in same or () if mark not in marks)
+            elif not marks and _plain("\n".join(entry.lines)).strip(";"):
+                if entry.prose:
+                    raise self._error(entry, "nothing says where the kernel does this, or why it does not")
+                places, marks = self._as_it_is(entry, at)
+            if entry.added and not marks and not all(self.statements[k].marks for k in places):
+                raise self._error(entry, "no mark argues why the kernel has this")
+            if entry.added:
+                marks += tuple(m for k in places for m in self.statements[k].marks if m not in marks)
+            at = places[-1] + 1 if places else at
+            matches.append((places, marks))
+        return matches
+
+    def _find(self, entry: _Entry, piece: str, at: int) -> Sequence[int]:
+        """Return the indices of the statements that *piece* names, searched from *at* on and then from the start."""
+        texts = [statement.text for statement in self.statements]
+        if re.fullmatch(r"\w+\(\)", piece):
+            places = [k for k, statement in enumerate(self.statements) if statement.function == piece[:-2]]
+            if places:
+                return places
+        first, _, last = (_plain(each) for each in piece.partition(" .. "))
+        order = [*range(at, len(texts)), *range(at)]
+        begin = next((k for k in order if first in texts[k]), None)
+        if begin is None:
+            raise self._error(entry, f"no statement of {SOURCE} has {piece!r}")
+        if not last:
+            return (begin,)
+        end = next((k for k in range(begin, len(texts)) if last in texts[k]), None)
+        if end is None:
+            raise self._error(entry, f"no statement behind {first!r} has {last!r}")
+        return range(begin, end + 1)
+
+    def _as_it_is(self, entry: _Entry, at: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Return the indices of statements whose text equals the lines of *entry*, and the marks of the names in them."""
+        wanted = _plain("".join(line + "\n" for line in entry.lines))
+        many = len(self.statements)
+        for begin in [*range(at, many), *range(at)]:
+            said = ""
+            for end in range(begin, min(begin + 8, many)):
+                said = _plain(f"{said} {self.statements[end].text}")
+                marks = self._same(said, wanted)
+                if marks is not None:
+                    return tuple(range(begin, end + 1)), marks
+        functions = ", ".join(self.part.functions)
+        raise self._error(entry, f"no statement of {functions} is this line: {entry.lines[0].strip()}")
+
+    def _same(self, said: str, wanted: str) -> tuple[str, ...] | None:
+        """Return the marks of the names by whose replacement the kernel's text *said* becomes *wanted*; None if it does not."""
+        used = [name for name in self.part.names if re.search(name[0], said)]
+        for choice in product(*(documents for _, documents, _ in used)):
+            text = said
+            for (pattern, _, _), document in zip(used, choice, strict=True):
+                text = re.sub(pattern, document.replace("\\", r"\\"), text)
+            if text == wanted:
+                return tuple(dict.fromkeys(mark for _, _, marks in used for mark in marks))
+        return () if said == wanted else None
 
 
 def _closed(text: Sequence[str], rows: list[Row]) -> Iterator[Row]:
@@ -346,141 +475,3 @@ def _closed(text: Sequence[str], rows: list[Row]) -> Iterator[Row]:
             more.append(after)
             after += 1
         yield evolve(row, kernel=(*row.kernel, *more))
-
-
-def _brace(text: Sequence[str], shown: set[int]) -> tuple[int, ...]:
-    """Return the line of the next closing brace in the kernel, if the next line is one."""
-    after = max(shown, default=len(text)) + 1
-    if after > len(text) or not _is_brace(text[after - 1]):
-        return ()
-    shown.add(after)
-    return (after,)
-
-
-def _between(
-    path: Path,
-    statements: Sequence[KernelStatement],
-    places: Iterable[int],
-    claimed: set[int],
-    shown: set[int],
-    text: Sequence[str],
-) -> Iterator[Row]:
-    """Yield rows of statements that no line of the listing corresponds to; a comment on each has to name its mark."""
-    for place in places:
-        if place in claimed:
-            continue
-        statement = statements[place]
-        if not statement.marks:
-            said = text[statement.first - 1].strip()
-            raise UsageError(
-                f"{path.with_name(SOURCE)}:{statement.first}: no line of {path.name} is of this statement, and no mark: {said}"
-            )
-        numbers = _numbers(statements, (place,), text, shown)
-        if numbers:
-            yield Row((), numbers, statement.marks)
-
-
-def _numbers(
-    statements: Sequence[KernelStatement], places: Iterable[int], text: Sequence[str], shown: set[int]
-) -> tuple[int, ...]:
-    """Return the lines of statements and of the comments right above them, without the lines in *shown*."""
-    numbers: list[int] = []
-    for place in places:
-        statement = statements[place]
-        first = statement.first
-        # A comment on a line of its own, and a closing brace, are shown with the statement below it.
-        while first > 1 and first - 1 not in shown:
-            line = text[first - 2]
-            if not line.lstrip().startswith(("//", "/*", "#")) and not _is_brace(line):
-                break
-            first -= 1
-        numbers += [n for n in range(first, statement.last + 1) if n not in shown and n not in numbers]
-    if not numbers:
-        numbers = [n for place in places for n in range(statements[place].first, statements[place].last + 1)]
-    shown.update(numbers)
-    return tuple(dict.fromkeys(numbers))
-
-
-def _matches(
-    path: Path, part: _Part, statements: Sequence[KernelStatement]
-) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """Return for each entry the indices of its statements, and its marks."""
-    matches: list[tuple[tuple[int, ...], tuple[str, ...]]] = []
-    at = 0
-    for entry in part.entries:
-        places: tuple[int, ...] = ()
-        marks = tuple(entry.marks)
-        if entry.pieces:
-            places = tuple(
-                dict.fromkeys(k for piece in entry.pieces for k in _find(path, entry, piece, statements, at))
-            )
-            said = _plain(" ".join(statements[k].text for k in places))
-            same = _same(said, _plain("".join(line + "\n" for line in entry.lines)), part)
-            if same is None and not marks and not entry.prose and not entry.added:
-                raise _error(
-                    path, entry.line, f"the kernel's statement is another, and no mark argues it: {said}"
-                )
-            marks += tuple(mark for mark in same or () if mark not in marks)
-        elif not marks and _plain("\n".join(entry.lines)).strip(";"):
-            if entry.prose:
-                raise _error(path, entry.line, "nothing says where the kernel does this, or why it does not")
-            places, marks = _as_it_is(path, entry, part, statements, at)
-        if entry.added and not marks and not all(statements[k].marks for k in places):
-            raise _error(path, entry.line, "no mark argues why the kernel has this")
-        if entry.added:
-            marks += tuple(m for k in places for m in statements[k].marks if m not in marks)
-        at = places[-1] + 1 if places else at
-        matches.append((places, marks))
-    return matches
-
-
-def _find(
-    path: Path, entry: _Entry, piece: str, statements: Sequence[KernelStatement], at: int
-) -> Sequence[int]:
-    """Return the indices of the statements that *piece* names, searched from *at* on and then from the start."""
-    if re.fullmatch(r"\w+\(\)", piece):
-        places = [k for k, statement in enumerate(statements) if statement.function == piece[:-2]]
-        if places:
-            return places
-    first, _, last = (_plain(each) for each in piece.partition(" .. "))
-    order = [*range(at, len(statements)), *range(at)]
-    begin = next((k for k in order if first in statements[k].text), None)
-    if begin is None:
-        raise _error(path, entry.line, f"no statement of {SOURCE} has {piece!r}")
-    if not last:
-        return (begin,)
-    end = next((k for k in range(begin, len(statements)) if last in statements[k].text), None)
-    if end is None:
-        raise _error(path, entry.line, f"no statement behind {first!r} has {last!r}")
-    return range(begin, end + 1)
-
-
-def _as_it_is(
-    path: Path, entry: _Entry, part: _Part, statements: Sequence[KernelStatement], at: int
-) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the indices of statements whose text equals the lines of *entry*, and the marks of the names in them."""
-    wanted = _plain("".join(line + "\n" for line in entry.lines))
-    for begin in [*range(at, len(statements)), *range(at)]:
-        said = ""
-        for end in range(begin, min(begin + 8, len(statements))):
-            said = _plain(f"{said} {statements[end].text}")
-            marks = _same(said, wanted, part)
-            if marks is not None:
-                return tuple(range(begin, end + 1)), marks
-    raise _error(
-        path,
-        entry.line,
-        f"no statement of {', '.join(part.functions)} is this line: {entry.lines[0].strip()}",
-    )
-
-
-def _same(said: str, wanted: str, part: _Part) -> tuple[str, ...] | None:
-    """Return the marks of the names by whose replacement the kernel's text *said* becomes *wanted*; None if it does not."""
-    used = [name for name in part.names if re.search(name[0], said)]
-    for choice in product(*(documents for _, documents, _ in used)):
-        text = said
-        for (pattern, _, _), document in zip(used, choice, strict=True):
-            text = re.sub(pattern, document.replace("\\", r"\\"), text)
-        if text == wanted:
-            return tuple(dict.fromkeys(mark for _, _, marks in used for mark in marks))
-    return () if said == wanted else None

@@ -261,6 +261,7 @@ class CompilerDriver:
         self.board = find_board((home / "lib64" / "mlusim.conf").read_text(encoding="utf-8").split("\n")[1])
         names = dict.fromkeys(command.architectures or [self.board.arch.name])
         self.boards = [self._board(name) for name in names]
+        self.scratch = Path()  # the folder of the files of one run
 
     def _board(self, arch: str) -> Board:
         return (
@@ -273,30 +274,30 @@ class CompilerDriver:
         """Compile, then link if requested; return the exit code."""
         command = self.command
         with tempfile.TemporaryDirectory(prefix="cncc-") as scratch:
-            objects = []
+            self.scratch, objects = Path(scratch), []
             for number, (path, ending) in enumerate(command.inputs):
-                target = self._target(path, number, scratch)
-                code = self._compile(path, ending, target, scratch)
+                target = self._target(path, number)
+                code = self._compile(path, ending, target)
                 if code:
                     return code
                 objects.append(target or "")
             return self._link(objects) if command.linking else 0
 
-    def _target(self, path: str, number: int, scratch: str) -> str | None:
+    def _target(self, path: str, number: int) -> str | None:
         """Return the output file for an input; None if clang chooses it, or writes to the terminal."""
         command = self.command
         if command.linking:
-            return str(Path(scratch) / f"{number}-{Path(path).stem}.o")
+            return str(self.scratch / f"{number}-{Path(path).stem}.o")
         if command.output or command.modes & STOPS:
             return command.output
         alone = [ending for mode, ending in DEVICE_FILES.items() if mode in command.modes]
         return Path(path).stem + (alone or [".s" if "-S" in command.modes else ".o"])[0]
 
-    def _compile(self, path: str, ending: str, target: str | None, scratch: str) -> int:
+    def _compile(self, path: str, ending: str, target: str | None) -> int:
         command = self.command
         modes = [m for m in ("-c", "-S") if m in command.modes] or (["-c"] if command.linking else [])
         if command.modes & DEVICE_FILES.keys():
-            return self._device_file(path, ending, target, scratch)
+            return self._device_file(path, ending, target)
         if ending not in BANG:
             language = ["-x", "c"] if ending == ".c" else []
             include = [
@@ -310,14 +311,14 @@ class CompilerDriver:
             words = [*include, *openmp, DEBUG, *command.flags, *QUIET[-2:], *modes, *language, path]
             return self._call([*words, *(["-o", target] if target else [])])
         if "--bang-device-only" in command.modes and not command.modes & STOPS:
-            return self._device_only(path, target, scratch)
-        return self._with_kernels(path, target, modes, scratch)
+            return self._device_only(path, target)
+        return self._with_kernels(path, target, modes)
 
-    def _with_kernels(self, path: str, target: str | None, modes: Sequence[str], scratch: str) -> int:
+    def _with_kernels(self, path: str, target: str | None, modes: Sequence[str]) -> int:
         """Compile a file with kernels to *target*, with the record of its device code embedded."""
         command, source = self.command, self._source(path)
         if command.modes & {"-E", "-M", "-MM", "--bang-host-only"} or command.dry:
-            return self._host(source, self._bang(path, target, modes, ()), scratch)
+            return self._host(source, self._bang(path, target, modes, ()))
         try:
             embedded = self._record(source)
         except SourceError:  # clang's errors come first, if it has any
@@ -325,21 +326,17 @@ class CompilerDriver:
             if code == 0:
                 raise
             return code
-        code = self._host(
-            source, self._bang(path, target, modes, self._embedding(embedded, scratch)), scratch
-        )
+        code = self._host(source, self._bang(path, target, modes, self._embedding(embedded)))
         lost = self._lost(embedded, target) if code == 0 else ()
         if lost:  # the host's compiler sees more kernels, with the real C++ headers
             embedded = self._record(evolve(source, asked=tuple(map(record.name_of, lost))))
-            code = self._host(
-                source, self._bang(path, target, modes, self._embedding(embedded, scratch)), scratch
-            )
+            code = self._host(source, self._bang(path, target, modes, self._embedding(embedded)))
             lost = self._lost(embedded, target) if code == 0 else ()
         if code == 0:
             self._judge(source, embedded, lost, target)
         return code
 
-    def _host(self, source: RecordSource, words: Sequence[str], scratch: str) -> int:
+    def _host(self, source: RecordSource, words: Sequence[str]) -> int:
         """Compile the host's side of *source* with clang's arguments *words*; return the exit code.
 
         As in the front end, explicit instantiations of kernels need not repeat the ``__mlu_global__`` qualifier.
@@ -349,7 +346,7 @@ class CompilerDriver:
             with unit.parsed(source.path, _options(source, source.boards[0])) as read:
                 texts = [(self._spellings(path), text) for path, text in read.marked.items()]
             if texts:
-                code, said = self._ran([compiler.overlay(texts, Path(scratch)), *words])
+                code, said = self._ran([compiler.overlay(texts, self.scratch), *words])
         return self._said(code, said, words)
 
     def _spellings(self, path: str) -> list[str]:
@@ -363,9 +360,9 @@ class CompilerDriver:
         ]
         return list(dict.fromkeys(map(os.path.abspath, [path, *inputs, *below])))  # with links unresolved
 
-    def _embedding(self, embedded: EmbeddedRecord, scratch: str) -> list[str]:
+    def _embedding(self, embedded: EmbeddedRecord) -> list[str]:
         """Return the flags that make clang embed *embedded* in the object."""
-        blob = Path(scratch) / RECORD
+        blob = self.scratch / RECORD
         blob.write_bytes(embedded.content)
         # In the place of device code for CUDA's run-time, which the driver's library implements.
         more = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
@@ -489,13 +486,13 @@ class CompilerDriver:
             record.keep(source, embedded)
         return embedded
 
-    def _device_only(self, path: str, target: str | None, scratch: str) -> int:
+    def _device_only(self, path: str, target: str | None) -> int:
         """Write only the device's side of a file: as text for ``-S``, as `cnas`'s object for ``-c``."""
         command = self.command
         if command.dry:
-            return self._with_kernels(path, target, ["-S"], scratch)
-        assembly = Path(scratch) / "device.s"
-        code = self._with_kernels(path, str(assembly), ["-S"], scratch)
+            return self._with_kernels(path, target, ["-S"])
+        assembly = self.scratch / "device.s"
+        code = self._with_kernels(path, str(assembly), ["-S"])
         if code:
             return code
         listing = assembly.read_text(encoding="utf-8")
@@ -511,7 +508,7 @@ class CompilerDriver:
         assembly.write_text(text, encoding="utf-8")
         return self._call(["-x", "assembler", "-c", str(assembly), "-o", str(target)])
 
-    def _device_file(self, path: str, ending: str, target: str | None, scratch: str) -> int:
+    def _device_file(self, path: str, ending: str, target: str | None) -> int:
         """Write only the device code of a file, in the format that objects embed."""
         command = self.command
         if ending not in BANG:
@@ -521,9 +518,9 @@ class CompilerDriver:
             raise UsageError(
                 f"--bang-cnbin-only writes code of one architecture, not of {names}; give --bang-fatbin-only"
             )
-        code = self._with_kernels(path, str(Path(scratch) / "device.o"), ["-c"], scratch)
+        code = self._with_kernels(path, str(self.scratch / "device.o"), ["-c"])
         if not (code or command.dry):
-            Path(str(target)).write_bytes((Path(scratch) / RECORD).read_bytes())
+            Path(str(target)).write_bytes((self.scratch / RECORD).read_bytes())
         return code
 
     # -- linking ---------------------------------------------------------------------------------
