@@ -74,7 +74,7 @@ class ObservedScreen(Protocol):
     def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None": ...
 
     refused: "Fault | None"
-    whole: bool
+    disordered: bool
     met: list[tuple[int, ...]]
     parts: "KeptParts"
 
@@ -170,7 +170,7 @@ class SharedRun:
     ends: "np.ndarray[Any, np.dtype[np.bool_]]"
     memories: "Sequence[Allocation]"
     statements: "Sequence[tuple[str, Pipe, Site]]"
-    valued: Sequence[int]
+    valued: "np.ndarray[Any, np.dtype[np.int64]]"
     values: Sequence[Any]
     events: "Sequence[tuple[int, TaskRan | WordSign | tuple[int, ...] | list[Allocation]]]"
 

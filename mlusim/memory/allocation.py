@@ -1,5 +1,6 @@
 """Allocations, which are pieces of a memory space with an address, bytes and an owner; and their declarations."""
 
+import mmap
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,11 @@ def fresh_bytes(nbytes: int) -> Bytes:
     raw = np.empty(nbytes + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + nbytes]
+
+
+def pages(nbytes: int) -> Bytes:
+    """Return *nbytes* zero bytes in pages that the system provides as they are written; a forked process has its own."""
+    return np.frombuffer(mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
 
 
 class Allocation:

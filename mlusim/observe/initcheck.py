@@ -205,7 +205,7 @@ class InitCheck(Checker):
         """Return whether C's records suffice: it knows the stores that left tensors with bytes without a value, and no fault depends on such bytes."""
         if screen.needs_values():
             return False
-        partly = (allocation for allocation, lacks in screen.lacking() if lacks is not None)
+        partly = (allocation for allocation, has in screen.lacking() if has is not None)
         return all(screen.stores(allocation) is not None for allocation in partly)
 
     def hears_again(self, screen: ObservedScreen) -> "FirstEscapes | None":
@@ -218,10 +218,10 @@ class InitCheck(Checker):
         if self._first is not None:
             self._found, self._counts = self._first.known()
         stores = {}
-        for allocation, lacks in screen.lacking():
+        for allocation, has in screen.lacking():
             whole = Access(allocation, 0, allocation.nbytes)
-            if lacks is not None:
-                self._shadows[allocation].put(whole, ~lacks)
+            if has is not None:
+                self._shadows[allocation].put(whole, has)
                 stores[allocation] = screen.stores(allocation) or ()
             else:
                 self._shadows[allocation].fill(whole)

@@ -51,12 +51,21 @@ class RaceCheck(Checker):
 
     name = "racecheck"
     screens = Screened.RACE
-    _ordered = True  # whether the last run in C had all accesses to shared memory in order
+    # Whether all accesses to shared memory of the last run in C are ordered; otherwise they are judged.
+    _ordered = True
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
         """Begin a launch without tasks."""
         super().launch_begin(launch)
         self._times = 1  # the number of occurrences of the events being judged
+        self._clear()
+        self._idle = IdleSyncs() if self.notes else None
+        if self._idle is not None:
+            self._clocks.keep_log()
+            self._sharing.whole = True
+
+    def _clear(self) -> None:
+        """Drop the tasks, with their accesses."""
         self._cores: list[Ran] = []
         self._tasks: dict[Core, int] = {}
         self._orders: dict[Core, PipeOrder] = {}
@@ -66,16 +75,12 @@ class RaceCheck(Checker):
         self._handing, self._now = Handing(), 0
         self._sharing = Sharing(self._clocks, lambda conflicts: self._blame.judge(conflicts, self._cores))
         self._blame = Blame(self._sharing, self._handing, Court(self._key, self._accuse, self._join))
-        self._idle = IdleSyncs() if self.notes else None
-        if self._idle is not None:
-            self._clocks.keep_log()
-            self._sharing.whole = True
 
     def screen_end(self, screen: ObservedScreen) -> bool:
         """Return whether all accesses to shared memory are ordered, or C has recorded enough to find those that are not."""
-        # A run with ``whole`` follows one that has found them unordered.
-        self._ordered = (self._ordered or not screen.whole) and self._in_order(screen)
-        return self._ordered or (screen.whole and screen.sharing() is not None)
+        self._ordered = not screen.disordered and self._in_order(screen)
+        screen.disordered = not self._ordered
+        return self._ordered or screen.sharing() is not None
 
     @staticmethod
     def _in_order(screen: ObservedScreen) -> bool:
@@ -104,26 +109,34 @@ class RaceCheck(Checker):
         run = None if self._ordered else screen.sharing()
         if run is not None:
             self._judge(run)
-        self._cores, self._tasks, self._orders = [], {}, {}
+            screen.disordered = bool(self._counts) or not self._in_order(screen)
+        self._clear()
 
     def _judge(self, run: SharedRun) -> None:
         """Judge the accesses to shared memory, in the order in which they happened."""
         done = 0
         for row, what in run.events:
+            # Accesses before the beginning of another task may be recorded after it.
+            if isinstance(what, TaskRan) and not self._sharing.fills(row - done):
+                self._begin_task(what)
+                continue
             self._sharing.take(run, done, row)
             done = row
             match what:
                 case WordSign():
                     self._told_by(run, what)
                 case TaskRan():
-                    self._clocks.begin()
-                    self._cores.append(what)
+                    self._begin_task(what)
                 case list():
                     self._sharing.forget(what)
                 case _:
                     self._clocks.meet(what)
         self._sharing.take(run, done, len(run.accesses))
         self._sharing.judge(last=True)
+
+    def _begin_task(self, core: TaskRan) -> None:
+        self._clocks.begin()
+        self._cores.append(core)
 
     def _told_by(self, run: SharedRun, sign: WordSign) -> None:
         """Let an atomic on one word release or acquire the word, as `_word` does."""
@@ -158,13 +171,13 @@ class RaceCheck(Checker):
         self._sharing.judge()
 
     def launch_end(self, _launch: "RunningLaunch") -> None:
-        """Report all conflicts and idle syncs, and drop the cores."""
+        """Report all conflicts and idle syncs, and drop the tasks."""
         self._sharing.judge()
         if self._idle is not None:
             self._idle.judge(self._sharing, self._clocks)
             for place, count in self._idle.idle():
                 self.report(place, functools.partial(_told_idle, place, count))
-        self._cores, self._tasks, self._orders = [], {}, {}
+        self._clear()
 
     # -- events --------------------------------------------------------------------------------
 
@@ -318,7 +331,9 @@ class RaceCheck(Checker):
         for access in step.writes:
             if access.allocation.space.shared:
                 if not atomic and access.size <= WORD and not access.steps:
-                    self._sharing.values[effect.number] = _value(effect)  # before the access may be judged
+                    value = _value(effect)
+                    if value is not None:
+                        self._sharing.values[effect.number] = value  # before the access may be judged
                 self._sharing.add(effect, access, ATOMIC if atomic else WRITE, task)
                 if atomic:
                     self._word(effect, access, task)

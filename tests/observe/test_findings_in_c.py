@@ -9,7 +9,9 @@ import mlusim
 from mlusim import bangc
 from mlusim.errors import Fault
 from mlusim.machine.core import Core
+from mlusim.machine.hub import attending
 from mlusim.machine.native.build import CHOICE, available
+from mlusim.machine.native.screen import Screen
 from mlusim.observe.names import CHECKERS
 
 pytestmark = pytest.mark.skipif(available() is None, reason="there is no compiler")
@@ -122,6 +124,8 @@ __mlu_entry__ void Unwritten(float *out, const float *in, int turns, int mistake
         kept += 1;
         if (kept > 1.0f) mine[1] = 1;
       } break;
+      case 29: __bang_reduce_sum(a, a, N); __memcpy(mine, a, 4, NRAM2GDRAM); __memcpy(mine, a + 32, 4, NRAM2GDRAM); break;
+      case 30: __bang_reduce_sum(a + 2 * N, a + 8, 2 * N - 20); __memcpy(mine, a + 2 * N, 4, NRAM2GDRAM, 4, 128, 3); break;
     }
     __sync();
   }
@@ -168,6 +172,14 @@ __mlu_entry__ void Racing(float *out, const float *in, int turns, int mistake) {
       else { __bang_atomic_add((int *)a, (int *)out + 2 * N, 1); __memcpy(a, out, 64, GDRAM2NRAM); if (out[N] > 4.0f) a[3] = 1; }
       break;
     case 9: out[N * 2] += in[i]; __bang_atomic_reduce_add(out, a, N); __memcpy(a, out, 64, GDRAM2NRAM); break;
+  }
+}
+__mlu_entry__ void Partly(float *out, const float *in, int turns, int mistake) {
+  if (coreId == 0x80) return;
+  for (int i = 0; i < turns; ++i) {
+    __memcpy_async(a, in + i * N, N * sizeof(float), GDRAM2NRAM);
+    __sync();
+    __memcpy(out + (taskId * turns + i) * N, a, (N - mistake) * sizeof(float), NRAM2GDRAM);
   }
 }
 """
@@ -222,7 +234,7 @@ __mlu_entry__ void Ending(float *out, const float *in, int turns, int mistake) {
 """
 TURNS, TASKS = 3, 4
 FAULTS, RACES, MISPLACED = range(1, 10), range(1, 10), range(1, 8)
-MISTAKES = range(1, 29)  # of bytes without a value that escape
+MISTAKES = range(1, 31)  # of bytes without a value that escape
 UNWRITTEN = dict.fromkeys(MISTAKES, 1) | {3: 2} | dict.fromkeys((16, 20, 25, 26, 27, 28), TASKS)
 """Of bytes without a value that escape, by the number of the mistake: how many of the tasks Python runs to tell the first at each place."""
 
@@ -236,10 +248,15 @@ def _quick_compiler():
 
 
 @pytest.fixture(scope="module")
-def mistaken(tmp_path_factory):
+def source(tmp_path_factory):
     path = tmp_path_factory.mktemp("mistaken") / "mistaken.mlu"
     path.write_text(SOURCE)
-    return bangc.load(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def mistaken(source):
+    return bangc.load(source)
 
 
 def told(kernel, mistake, engine, calls_of, *, union=False):
@@ -280,13 +297,51 @@ def test_a_fault_is_told_by_the_run_that_met_it(mistaken, mistake, calls_of):
 
 
 @pytest.mark.parametrize("mistake", RACES)
-def test_races_between_tasks_are_told_by_a_second_run_in_c(mistaken, mistake, calls_of):
+def test_races_between_tasks_are_told_by_a_second_run_in_c(source, mistake, calls_of):
     """By the same words, with the same hints, values and counts; atomics on a word put tasks in order there, too."""
-    native, again = told(mistaken["Racing"], mistake, "native", calls_of, union=mistake > 4)
-    python, _ = told(mistaken["Racing"], mistake, "python", calls_of, union=mistake > 4)
+    kernel = bangc.load(source)["Racing"]
+    native, again = told(kernel, mistake, "native", calls_of, union=mistake > 4)
+    known, _ = told(kernel, mistake, "native", calls_of, union=mistake > 4)
+    python, _ = told(kernel, mistake, "python", calls_of, union=mistake > 4)
 
     assert native == python
+    assert known == python
     assert {"racecheck"} <= {finding.id.partition("-")[0] for finding in native[1]}
+    assert 0 == again
+
+
+def test_a_kernel_that_raced_is_recorded_at_once_until_it_races_no_more(source, calls_of):
+    kernel, runs = bangc.load(source)["Racing"], []
+    device = mlusim.Device("MLU370-X4")
+    out = device.put(np.zeros(64, np.float32))
+    for turns in (TURNS, TURNS, 0, TURNS):
+        with calls_of(Screen.begin) as begun:
+            device.launch(kernel, TASKS, args=(out, out, turns, 1), observe=list(CHECKERS), engine="native")
+        runs.append(len({id(call["self"]) for call in begun}))
+
+    assert [2, 1, 1, 2] == runs
+
+
+@pytest.mark.parametrize("shorter", [0, 5])
+def test_a_union_that_stores_to_a_new_tensor_is_told_by_one_run_in_c(mistaken, shorter, calls_of):
+    """Also if copies to its own memory do not wait; the host then reads what no task has stored."""
+
+    def left(engine):
+        device = mlusim.Device("MLU370-X4")
+        out, given = device.empty(TASKS * TURNS * 64, "float32"), device.put(np.ones(TURNS * 64, np.float32))
+        checker = CHECKERS["initcheck"]()
+        with calls_of(Core.run) as ran, attending([checker, CHECKERS["racecheck"]()]):
+            device.launch(
+                mistaken["Partly"], TASKS, mlusim.UNION1, (out, given, TURNS, shorter), engine=engine
+            )
+            device.get(out)
+        return checker.findings, len(ran)
+
+    native, again = left("native")
+    python, _ = left("python")
+
+    assert native == python
+    assert (shorter > 0) == any(finding.id == "initcheck-never-stored" for finding in native)
     assert 0 == again
 
 

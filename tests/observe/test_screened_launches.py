@@ -126,22 +126,31 @@ def test_a_record_without_room_is_joined(kernel, monkeypatch, calls_of):
 
 @hypothesis.given(
     st.integers(1, 200),
-    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200), st.sampled_from(["has", "lacks", "says"]))),
+    st.lists(
+        st.tuples(
+            st.integers(0, 200), st.integers(0, 200), st.sampled_from(["has", "lacks", "says", "takes"])
+        )
+    ),
 )
 def test_what_is_said_of_lines_is_so_of_bytes(nbytes, stores):
     flags, plain = screen.Flags(nbytes), np.ones(nbytes, np.uint8)
+    mask = np.arange(nbytes) // 70 % 2 == 0
     for a, b, what in stores:
         low, high = sorted((min(a, nbytes), min(b, nbytes)))
         if what == "says":
             flags.spell_out(low, high)[::2] = 0
             plain[low:high:2] = 0
+        elif what == "takes":
+            flags.take(low, high, mask)
+            plain[low:high] = ~mask[low:high]
         else:
             flags.put(low, high, what == "lacks")
             plain[low:high] = what == "lacks"
-    lacking = flags.lacking()
+    has = flags.having()
 
+    assert plain.any() == (has is not None)
+    assert has is None or plain.tolist() == (~has).tolist()
     assert plain.tolist() == flags.at_bytes(0, nbytes).tolist()
-    assert plain.any() == (lacking is not None)
 
 
 @pytest.mark.attack

@@ -15,7 +15,7 @@ import numpy as np
 from mlusim.machine.native.text import layout
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.tally import SilentTasks
-from mlusim.memory.allocation import POISON, Allocation, Bytes
+from mlusim.memory.allocation import POISON, Allocation, Bytes, pages
 from mlusim.memory.pointer import View
 from mlusim.memory.space import Space
 from mlusim.time.log import CHUNK, COLUMNS, Rows
@@ -107,7 +107,8 @@ class Chain:
         self._done = np.empty((most, TASK_PLACES + len(layout.CHAIN_DONE) + self._given), np.int64)
         # The system provides pages as they are written; after the counts of all tasks there is space for one
         # more.
-        self._rows = np.empty((layout.CHAIN_ROWS + CHUNK + 1, COLUMNS), np.int64)
+        many = layout.CHAIN_ROWS + CHUNK + 1
+        self._rows = pages(8 * many * COLUMNS).view(np.int64).reshape(many, COLUMNS)
         self._logged: Rows = self._rows  # the rows of all tasks, in their order
         self._rest = np.empty(ENDS - BEGINS, np.uint8)
         self._words = np.frombuffer(words, np.uint64)

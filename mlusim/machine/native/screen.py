@@ -91,7 +91,7 @@ from mlusim.machine.observed import (
     WordSign,
 )
 from mlusim.machine.parts import KeptParts, Overwritten, TaskParts
-from mlusim.memory.allocation import Allocation, Bytes
+from mlusim.memory.allocation import Allocation, Bytes, pages
 from mlusim.memory.footprint import Access, Mask, WrittenBytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
@@ -109,6 +109,7 @@ COLUMNS = 5  # of a row of accesses:
 LOW, HIGH, KIND, SEGMENT, KEY = range(COLUMNS)
 """The bytes [low, high), the kind of access, the segment, task or union, and the key of the memory."""
 Rows = np.ndarray[Any, np.dtype[np.int64]]
+Numbers = np.ndarray[Any, np.dtype[np.intp]]
 MOST_ACCESSES = 1 << 22  # rows; half of them may remain after joining
 MOST_MET = 1 << 16  # words on which tasks begin and meet, if C begins them
 MOST_SHARED = 1 << 21  # accesses that are recorded separately
@@ -143,6 +144,7 @@ class Looks(Protocol):
     def suspected(self, core: "NativeCore", why: int, change: Change | None = None) -> None: ...
 
 
+EIGHT_TRUE = 0x0101010101010101  # bytes of a mask as one number
 ON_CHIP = (NRAM, WRAM, SRAM)
 ROWS = tuple(ISA)
 
@@ -501,6 +503,10 @@ class SharedLog:
         rows["row"], rows["kind"], rows["pipe"] = ROWS.index(row.name), kind, WAITS.get(pipe, 0)
         self._stores["many"] += len(starts)
 
+    def drop(self) -> None:
+        """Release the memory of the accesses, after the last task."""
+        self._rows = self._rows[:0].copy()
+
     def run(self, memories: Sequence[Allocation], sites: Sequence[tuple[str, int]]) -> SharedRun | None:
         """Return the record, with *memories* by their keys and *sites*; None if it is incomplete."""
         rows = self._rows[: int(self._stores["many"])]
@@ -510,7 +516,8 @@ class SharedLog:
         # The site, the row after `SCALARS` and the pipe as one number; a scalar load is 0 there, a store 1.
         row = np.where(rows["row"] < 0, rows["kind"] != READS, rows["row"] + SCALARS).astype(np.int64)
         place = rows["site"].astype(np.int64) << 32 | row << 16 | rows["pipe"]
-        places, statement = np.unique(place, return_inverse=True)
+        places = np.unique(place)
+        statement = np.searchsorted(places, place)
         columns = rows["low"], rows["high"] - rows["low"], rows["kind"], tasks, statement, rows["time"]
         words = np.flatnonzero(rows["how"] & HOW_WORD)
         signs = [(n + 1, WordSign(n, bool(rows["how"][n] & HOW_PENDING))) for n in words.tolist()]
@@ -523,8 +530,8 @@ class SharedLog:
             last,
             memories,
             [_statement(place, sites) for place in places.tolist()],
-            valued.tolist(),
-            _values_of(rows[valued]),
+            valued,
+            _values_of(rows, valued),
             sorted([*signs, *self._events], key=operator.itemgetter(0)),
         )
 
@@ -537,21 +544,23 @@ def _statement(place: int, sites: Sequence[tuple[str, int]]) -> tuple[str, Pipe,
     return name, PIPES.get(pipe, ISA[name].pipe), site
 
 
-def _values_of(rows: "np.ndarray[Any, Any]") -> list[Any]:
-    """Return the values of small stores: numbers, or copied bytes."""
-    values = np.zeros(len(rows), object)
-    for kind in np.unique(rows["type"]).tolist():
-        of_kind = rows["type"] == kind
-        held, sizes = rows["value"][of_kind], (rows["high"] - rows["low"])[of_kind]
+def _values_of(rows: "np.ndarray[Any, Any]", valued: Numbers) -> list[Any]:
+    """Return the values of the small stores *valued* among *rows*: numbers, or copied bytes."""
+    kinds = rows["type"][valued]
+    values = np.zeros(len(valued), object)
+    for kind in np.unique(kinds).tolist():
+        of_kind = np.flatnonzero(kinds == kind)
+        at = valued[of_kind]
+        held = rows["value"][at]
         if kind == TYPE_BYTES:
-            whole = held.tobytes()
+            whole, sizes = held.tobytes(), rows["high"][at] - rows["low"][at]
             words = (whole[at : at + 8] for at in range(0, len(whole), 8))
             values[of_kind] = [word[:size] for word, size in zip(words, sizes.tolist(), strict=True)]
         else:
             dtype = MEMORY_TYPES[kind - 1].dtype
             numbers = held.view(np.uint8).reshape(-1, 8)[:, : dtype.itemsize].copy().view(dtype)[:, 0]
             values[of_kind] = list(numbers)
-    return list(values)
+    return values.tolist()
 
 
 class Flags:
@@ -559,7 +568,7 @@ class Flags:
 
     def __init__(self, nbytes: int, lacks: int = NONE_HAS) -> None:
         lines = -(-nbytes // FLAG_LINE)
-        room = np.empty(lines + HEAD + lines * FLAG_LINE, np.uint8)  # unused pages take no memory
+        room = pages(lines + HEAD + lines * FLAG_LINE)  # unused ones take no memory
         self._nbytes, self._lines, self._flags = nbytes, room[:lines][::-1], room[lines + HEAD :]
         self.stored = room[lines + HEAD - 1 : lines + HEAD].view(np.bool_)  # one byte: whether anything was
         self.at = int(room.ctypes.data) + lines + HEAD
@@ -592,12 +601,30 @@ class Flags:
         if first < end:
             self._lines[first:end] = lacks
 
-    def lacking(self) -> Mask | None:
-        """Return the mask of uninitialized bytes; None if there are none."""
+    def take(self, low: int, high: int, has: Mask) -> None:
+        """Set the bytes of [*low*, *high*) to those that the mask *has* does not select; only lines that are mixed take memory."""
+        first, end = -(-low // FLAG_LINE), high // FLAG_LINE
+        for start, stop in ((low, min(high, first * FLAG_LINE)), (max(low, end * FLAG_LINE), high)):
+            if start < stop:
+                np.logical_not(has[start:stop], out=self.spell_out(start, stop).view(np.bool_))
+        if first >= end:
+            return
+        lines = has[first * FLAG_LINE : end * FLAG_LINE].reshape(-1, FLAG_LINE)
+        words = lines.view(np.uint64)
+        some, every = words.any(axis=1), np.bitwise_and.reduce(words, axis=1) == EIGHT_TRUE
+        self._lines[first:end] = np.where(every, ALL_HAVE, np.where(some, FLAGS_SAY, NONE_HAS))
+        mixed = np.flatnonzero(some & ~every)
+        self._flags.reshape(-1, FLAG_LINE)[first + mixed] = ~lines[mixed]
+
+    def having(self) -> Mask | None:
+        """Return the mask of initialized bytes; None if all are."""
         if not self._lines.any():
             return None
-        flags = self.at_bytes(0, self._nbytes).view(np.bool_)
-        return flags if flags.any() else None
+        has = np.repeat(self._lines == ALL_HAVE, FLAG_LINE)
+        mixed = np.flatnonzero(self._lines == FLAGS_SAY)
+        has.reshape(-1, FLAG_LINE)[mixed] = self._flags.reshape(-1, FLAG_LINE)[mixed] == 0
+        has = has[: self._nbytes]
+        return None if has.all() else has
 
 
 @frozen
@@ -628,23 +655,33 @@ class Screen(Observer):
     only_written: Collection[Allocation] = ()
     """Memories that no task has read: their original bytes are not kept, unless ``keep`` is called."""
     keep: Callable[[Allocation], None]
+    clashed = False  # whether events may be unordered; unless it is whole, it ends then
+    hopeless = False  # whether the kernel makes a call that no screen supports
+    asks: Callable[[], bool] | None = None
+    """Returns whether shared accesses are ordered so far."""
+    _steps = 0  # number of ended tasks and of meetings
+    _shared: SharedRun | None = None  # the result of `sharing`, once computed
+    _sites: Sequence[tuple[str, int]] = ()
+    _over = False  # whether the last task has ended
     _seen = 0  # rows of accesses whose memories and kinds are in `_kinds`
     _kinds: frozenset[tuple[int, int]] = frozenset()
     read_late = False  # whether it ended because a task read a memory after a store to it
 
     def __init__(
-        self, looks: int, watch: Callable[["Screen", "NativeCore"], Any], *, whole: bool = False
+        self,
+        looks: int,
+        watch: Callable[["Screen", "NativeCore"], Any],
+        *,
+        whole: bool = False,
+        disordered: bool = False,
     ) -> None:
         self.looks = looks
         self.whole = whole  # whether it records everything needed to find unordered accesses
         self.windows = Windows() if whole else None
-        self.clashed = False  # whether it ended because of possibly unordered events
-        self.asks: Callable[[], bool] | None = None  # returns whether shared accesses are ordered so far
-        self._steps = 0  # number of ended tasks and of meetings
+        self.disordered = disordered  # whether accesses to shared memory may be unordered
         self.watch = watch
         self.flags: dict[Allocation, Flags] = {}
         self.met: list[tuple[int, ...]] = []
-        self.hopeless = False  # whether the kernel makes a call that no screen supports
         self.parts = KeptParts()  # parts of on-chip arrays, if needed
         self.part_record = PartRecord(self.parts)
         self.ends: Callable[[NativeCore, Fault], None] | None = None  # hears a fault before any state changes
@@ -658,8 +695,6 @@ class Screen(Observer):
         self._labels: list[str] = []  # labels of the cores, by segment
         self._stores = np.zeros((), STORES)
         self._log = SharedLog(self._stores, MOST_SHARED if whole else 0)
-        self._shared: SharedRun | None = None  # the result of `sharing`, once computed
-        self._sites: Sequence[tuple[str, int]] = ()
         self._tasks: dict[NativeCore, int] = {}
         self._begun = 0
         # References that keep the allocations alive, so that keys stay unique.
@@ -871,6 +906,7 @@ class Screen(Observer):
             self._escaped(at, CountedEscape(core.place.task, 1))
             return
         if self.windows is not None and why in (WINDOW_MET, WINDOW_ENDS):
+            self.clashed = True
             (self.windows.begins if why == WINDOW_MET else self.windows.ends)(core)
             return
         if why & (Screened.RACE | STORES_CONST):
@@ -973,8 +1009,8 @@ class Screen(Observer):
 
     def clashes(self, core: "NativeCore", allocation: Allocation) -> None:
         """Record that an instruction executed by Python on *core* may be unordered with pending effects, on bytes of *allocation*."""
+        self.clashed = True
         if self.windows is None:
-            self.clashed = True
             raise Suspicion
         window = core.seat.window
         window["shared"] |= allocation.space is GDRAM
@@ -992,13 +1028,28 @@ class Screen(Observer):
         if self.looks & Screened.PARTS:
             self.part_record.task_end(core)
         if self.whole and core.union.finished():
-            self._log.happens([a for cluster in core.union.clusters for a in cluster.sram.allocations])
+            ended = [a for cluster in core.union.clusters for a in cluster.sram.allocations]
+            if ended:
+                self._log.happens(ended)
         self._look_again()
         variables = core.session.request.kernel.on_stack
         if not (variables and self.looks & Screened.MEMORY) or core.place.memory_core:
             return
         if sum(v.nbytes for v in variables) > core.session.board.arch.stack_left(core.arenas[NRAM].top):
             self.doubt(core, Screened.MEMORY)
+
+    def launch_end(self, _launch: object) -> None:
+        """Release the flags of memories on chip, which have ended."""
+        self._over = True
+        self._own.clear()
+
+    def drop(self) -> None:
+        """Release the memory of the record, which is not read again; what it says of the run as a whole stays."""
+        self.launch_end(None)
+        self.flags.clear()
+        self.asks = self.ends = self._shared = None
+        self._log.drop()
+        self._accesses = self._accesses[:0].copy()
 
     def _judged(self, core: "NativeCore") -> None:
         """Store the last window of *core*, and count its repeated changes of numbers, as its task ends."""
@@ -1131,13 +1182,13 @@ class Screen(Observer):
         if has is None:
             flags.put(low, high, NONE_HAS)
         else:
-            np.logical_not(has[low:high], out=flags.spell_out(low, high).view(np.bool_))
+            flags.take(low, high, has)
 
     def lacking(self) -> Iterator[tuple[Allocation, Mask | None]]:
-        """Yield the tensors that were passed to `lack` and then stored to, with the mask of bytes that are now uninitialized, or None."""
+        """Yield the tensors that were passed to `lack` and then stored to, with the mask of bytes that are initialized now, or None if all are."""
         for allocation, flags in self.flags.items():
             if allocation.space is GDRAM and flags.stored.any():
-                yield allocation, flags.lacking()
+                yield allocation, flags.having()
 
     def stores(self, allocation: Allocation) -> tuple[TensorStore, ...] | None:
         """Return the last and the furthest store of each place to a tensor that was passed to `lack`; None if they are unknown."""
@@ -1171,6 +1222,8 @@ class Screen(Observer):
         """Return all accesses to shared memory, and the events that order them; None if they are unknown."""
         if self.whole and self._shared is None:
             self._shared = self._log.run(tuple(self._keys), self._sites)
+            if self._over and self._shared is not None:
+                self._log.drop()
         return self._shared
 
     def shared(self, *, alone: bool = False) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:

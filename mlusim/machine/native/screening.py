@@ -75,6 +75,8 @@ _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures on which no screen can run it."""
 read_back: "weakref.WeakKeyDictionary[Any, set[int]]" = weakref.WeakKeyDictionary()
 """By kernel, which of the memories that it is given its tasks read: what they held before is kept from the beginning."""
+_clashing: "weakref.WeakKeyDictionary[Any, bool]" = weakref.WeakKeyDictionary()
+"""The kernels of which the last checked launch had unordered events, and whether these were accesses to shared memory: the next one records everything from the beginning."""
 _failing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures for which its code for checkers does not compile."""
 
@@ -180,33 +182,41 @@ class Screening:
         self, session_of: "Callable[..., Session]", loaded: "Loaded", meter: "Meter | None"
     ) -> "tuple[Session, tuple[Observer, ...]]":
         """Return the session of the launch, and the checkers whose findings C knows completely and that have received them."""
-
-        def screened(loaded: "Loaded", *, whole: bool) -> "tuple[Session, Screen]":
-            screen = Screen(self.looks, RowWatch, whole=whole)
+        native, told = self.request.kernel.native, self.told
+        whole = remembered = native in _clashing
+        disordered = _clashing.pop(native, False)
+        while True:
+            screen = Screen(self.looks, RowWatch, whole=whole, disordered=disordered)
             session = session_of((screen,), None, loaded, meter, screen)
             if self._counting:
                 session.count_lines()
-            return session, screen
-
-        session, screen = screened(loaded, whole=False)
-        for observer in self.told:
-            observer.launch_begin(session)
-        cleared = self._cleared(session_of, session, screen)
-        if screen.read_late and self._before is not None:
-            read_back[self.request.kernel.native] = set(range(len(self.request.allocations)))
-            self._before.end()
-            self._before = None
-            session, screen = screened(loaded.again(), whole=False)
+            for observer in told:
+                observer.launch_begin(session)
+            if whole:
+                self.beside = None  # a thread knows only its own tasks
             cleared = self._cleared(session_of, session, screen)
-        if not cleared and screen.clashed:
-            self.beside = None  # a thread knows only its own tasks
-            session, screen = screened(loaded.again(), whole=True)
-            cleared = self._cleared(session_of, session, screen)
+            screen.drop()  # another run has a record of its own
+            if screen.read_late and self._before is not None:
+                self._reads_back()
+            elif cleared or not (remembered if whole else screen.clashed):
+                break
+            else:
+                whole, remembered, disordered = not whole, False, screen.disordered and not whole
+            loaded, told = loaded.again(), ()
+        if cleared and whole and (screen.clashed or screen.disordered):
+            _clashing[native] = screen.disordered
         if self._before is not None:
             self._before.end()
         if len(cleared) < len(self.checkers) and screen.hopeless:
-            _left.setdefault(self.request.kernel.native, set()).add(session.board.arch.name)
+            _left.setdefault(native, set()).add(session.board.arch.name)
         return session, cleared
+
+    def _reads_back(self) -> None:
+        """Keep all memory from the beginning, because a task has read some after a store to it."""
+        assert self._before is not None
+        read_back[self.request.kernel.native] = set(range(len(self.request.allocations)))
+        self._before.end()
+        self._before = None
 
     def _cleared(
         self, session_of: "Callable[..., Session]", session: "Session", screen: Screen

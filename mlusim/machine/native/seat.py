@@ -2,7 +2,6 @@
 
 import ctypes
 import functools
-import mmap
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +33,7 @@ from mlusim.machine.native.text.screen import (
     WINDOW,
 )
 from mlusim.machine.observed import TaskPlace
-from mlusim.memory.allocation import Allocation, Bytes
+from mlusim.memory.allocation import Allocation, Bytes, pages
 from mlusim.memory.space import Space
 from mlusim.time.log import CHUNK, COLUMNS, Rows
 from mlusim.time.quantities import CORE, LAUNCH, OPENING, TASK, TASK_PLACES
@@ -73,11 +72,6 @@ MET = layout.Core.met.offset
 LOG = layout.Core.log.offset  # after the fields that change while a task runs
 ASKED = layout.Core.asked.offset
 NO_SUMS = bytes(OWN_SUMS)
-
-
-def _pages(nbytes: int) -> "np.ndarray[Any, Any]":
-    """Return *nbytes* zero bytes in pages that the system provides as they are written; a forked process has its own."""
-    return np.frombuffer(mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
 
 
 NO_WORDS: Rows = np.empty(0, np.int64)
@@ -160,12 +154,12 @@ class Seat:
         self.built_in = self.bytes[SITUATION:][: 4 * len(BUILT_INS)].cast("i")
         self.met = self.bytes[MET:][:16].cast("q")  # the number of a meeting, and of its cores
         self.counters = {f.name: memoryview(getattr(c, f.name)).cast("B").cast("q") for f in (*TASK, *CORE)}
-        self.log = _pages(8 * CHUNK * COLUMNS).view(np.int64).reshape(CHUNK, COLUMNS)
+        self.log = pages(8 * CHUNK * COLUMNS).view(np.int64).reshape(CHUNK, COLUMNS)
         self._packed = NO_WORDS
-        self.allocs = _pages(8 * ALLOCATIONS * WORDS).view(np.uint64).reshape(ALLOCATIONS, WORDS)
+        self.allocs = pages(8 * ALLOCATIONS * WORDS).view(np.uint64).reshape(ALLOCATIONS, WORDS)
         self.allocs[0] = 0, 0, 0, layout.NOWHERE, 0, 0, 0, 0
         self.words = memoryview(self.allocs.data).cast("B").cast("Q")
-        self.cells = _pages(layout.CELL_BYTES)
+        self.cells = pages(layout.CELL_BYTES)
         self.flights = (layout.Flight * FIRST_FLIGHTS)()
         self.most_flights = FIRST_FLIGHTS
         self.given, self.places = WordBuffer(), WordBuffer()
@@ -193,7 +187,7 @@ class Seat:
         """Provide more space for a log that is full in C, up to the most."""
         used, many = self.c.packed_words, MORE_LOGS * max(layout.PACKED, len(self._packed))
         if many <= MOST_PACKED:
-            words = _pages(8 * many).view(np.int64)
+            words = pages(8 * many).view(np.int64)
             words[:used] = self._packed[:used]
             self._packed, self.c.packed, self.c.packed_room = words, _where(words), many
 
@@ -209,11 +203,18 @@ class Seat:
     def deepen(self) -> None:
         """Provide space for the variables of recursive calls, before a core takes the seat."""
         if len(self.cells) < layout.DEEP_CELL_BYTES:
-            self.cells = _pages(layout.DEEP_CELL_BYTES)
+            self.cells = pages(layout.DEEP_CELL_BYTES)
             self.__dict__.pop("_cell_flags", None)  # as large as the cells
             self.bytes[:] = self._empty
             self.c.cells = _where(self.cells)
             self._empty = bytes(self.bytes)
+
+    def shrink(self) -> None:
+        """Provide space for the first effects in flight again, of which an ended core had more."""
+        self.flights, self.most_flights = (layout.Flight * FIRST_FLIGHTS)(), FIRST_FLIGHTS
+        self.bytes[:] = self._empty
+        self.c.flights = self.flights_at
+        self._empty = bytes(self.bytes)
 
     def take(self, core: "NativeCore", situation: Sequence[int], lines: int, spare: int) -> None:
         """Assign the seat to *core*: the structure is reset, except for *situation* and the place where lines are counted."""
@@ -307,23 +308,23 @@ class Seat:
 
     @functools.cached_property
     def _spans(self) -> "np.ndarray[Any, Any]":
-        return _pages(SPAN_BYTES)
+        return pages(SPAN_BYTES)
 
     @functools.cached_property
     def _window(self) -> "np.ndarray[Any, Any]":
-        return _pages(WINDOW.itemsize).view(WINDOW)
+        return pages(WINDOW.itemsize).view(WINDOW)
 
     @functools.cached_property
     def _cell_flags(self) -> "np.ndarray[Any, Any]":
-        return _pages(len(self.cells))
+        return pages(len(self.cells))
 
     @functools.cached_property
     def _parts(self) -> "np.ndarray[Any, Any]":
-        return _pages(PARTS_BYTES)
+        return pages(PARTS_BYTES)
 
     @functools.cached_property
     def _written(self) -> "np.ndarray[Any, Any]":
-        return _pages(8 * ALLOCATIONS).view(np.int64)  # addresses of records, by number of allocation
+        return pages(8 * ALLOCATIONS).view(np.int64)  # addresses of records, by number of allocation
 
     def spans(self, stores: int, *, windows: bool) -> int:
         """Return the address of the space for pending accesses, cleared; *stores* is the address of the launch's stores.
@@ -332,8 +333,8 @@ class Seat:
         """
         window = 0
         if windows:
-            self._window.view(np.int64)[:WINDOW_HEAD] = 0
-            window = _where(self._window)
+            words = self._window.view(np.int64)
+            words[:WINDOW_HEAD], window = 0, _where(words)  # the record itself would spell out its type
         self._spans[: 8 * SPAN_LISTS] = 0
         words = self._spans.view(np.int64)
         words[SPAN_WORDS:SPAN_HEAD], words[SPAN_HEAD:] = (-1, stores, window), 0
@@ -414,7 +415,7 @@ class Seat:
     @functools.cached_property
     def leaving(self) -> "np.void":
         """The record of a task's returns from functions (`machine.native.text.screen.LEAVING`)."""
-        record: np.void = _pages(LEAVING.itemsize).view(LEAVING)[0]
+        record: np.void = pages(LEAVING.itemsize).view(LEAVING)[0]
         return record
 
     def begins_leaving(self) -> int:
@@ -462,7 +463,9 @@ def give(seat: Seat) -> None:
     seat.called = None
     if seat.c.packed_room:
         seat.taken_log()
-    if len(_kept) < KEPT and seat.most_flights == FIRST_FLIGHTS:
+    if len(_kept) < KEPT:
+        if seat.most_flights > FIRST_FLIGHTS:
+            seat.shrink()
         _kept.append(seat)
 
 

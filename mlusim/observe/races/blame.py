@@ -2,6 +2,7 @@
 
 import itertools
 import linecache
+import operator
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -26,6 +27,7 @@ from mlusim.observe.races.sharing import (
     Sharing,
     Statement,
     different,
+    parts_of,
 )
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ class Recorded:
 
     def __init__(self, sharing: Sharing, cores: Sequence[Ran]) -> None:
         self._sharing = sharing
+        self._tables = sharing.tables()
         self._cores = cores
         self._numbers = {statement: number for number, statement in enumerate(sharing.statements)}
         self._passed: dict[int, dict[int, Ints]] = {}
@@ -138,11 +141,10 @@ class Recorded:
         """Return the times at which each task reached *statement*, ascending, by task."""
         passed = self._passed.get(statement)
         if passed is None:
-            tables = self._sharing.tables().values()
-            rows = np.concatenate([table[table[:, SITE] == statement] for table in tables])
+            rows = np.concatenate([table[table[:, SITE] == statement] for table in self._tables.values()])
             times = different(np.stack([self._sharing.tasks(rows), rows[:, TIME]], axis=1))
-            starts = np.flatnonzero(times[1:, 0] != times[:-1, 0]) + 1
-            passed = {int(part[0, 0]): part[:, 1] for part in np.split(times, starts) if len(part)}
+            parts = parts_of(times[:, 0])
+            passed = {int(times[part.start, 0]): times[part, 1] for part in parts}
             self._passed[statement] = passed
         return passed
 
@@ -154,12 +156,11 @@ class Recorded:
         It must hold for every word that the statement writes; None if no condition on a task's number does.
         """
         writers: set[tuple[int, ...]] = set()  # for each word, the tasks that write it
-        for table in self._sharing.tables().values():
+        for table in self._tables.values():
             rows = table[(table[:, SITE] == case.first) & (table[:, KIND] != READ)]
-            if len(rows):
-                words = different(np.stack([rows[:, LOW], rows[:, SIZE], self._sharing.tasks(rows)], axis=1))
-                starts = np.flatnonzero((words[1:, :2] != words[:-1, :2]).any(axis=1)) + 1
-                writers.update(tuple(tasks.tolist()) for tasks in np.split(words[:, 2], starts))
+            words = different(np.stack([rows[:, LOW], rows[:, SIZE], self._sharing.tasks(rows)], axis=1))
+            tasks = words[:, 2].tolist()
+            writers.update(tuple(tasks[part]) for part in parts_of(words[:, 0], words[:, 1]))
         on_chip = case.conflict.allocation.space.name != "GDRAM"
         for name in GUARDS_ON_CHIP if on_chip else GUARDS:
             if all(sum(GUARDS[name](self._cores[task]) for task in tasks) == 1 for tasks in writers):
@@ -169,11 +170,11 @@ class Recorded:
     def differs(self, case: Accused) -> bool:
         """Return whether tasks write different or unknown values to the word of *case* without an order."""
         first, second = (self._sharing.stored(case.pairs[:, column]) for column in (1, 3))
-        return any(a is None or a != b for a, b in zip(first, second, strict=True))
+        return any(map(operator.ne, first, second))
 
     def read_without(self, case: Accused, guard: str) -> bool:
         """Return whether a task reads the word of *case* after its own write, unordered with the write of the task that fulfils *guard*."""
-        table = self._sharing.tables()[case.conflict.allocation]
+        table = self._tables[case.conflict.allocation]
         low, high = case.conflict.first.low, case.conflict.first.high
         rows = table[(table[:, LOW] < high) & (table[:, LOW] + table[:, SIZE] > low)]
         tasks, segments = self._sharing.tasks(rows), self._sharing.clocks.segments
@@ -202,7 +203,7 @@ class Recorded:
 
     def updates(self, case: Accused) -> bool:
         """Return whether both tasks of *case* read the bytes before they write them, so that they add to each other's results."""
-        table = self._sharing.tables()[case.conflict.allocation]
+        table = self._tables[case.conflict.allocation]
         first, second = case.conflict.first, case.conflict.second
         low, high = max(first.low, second.low), min(first.high, second.high)
         rows = table[(table[:, LOW] < high) & (table[:, LOW] + table[:, SIZE] > low)]
@@ -244,18 +245,35 @@ class Recorded:
         """
         scopes = [scope for scope in SCOPES if any(case.scope == scope for case in accused)]
         for before, behind in places:
+            within = scopes
+            if LAUNCH in scopes and any(map(self._repeats, before if behind is None else (*before, behind))):
+                within = [scope for scope in scopes if scope != LAUNCH]  # a launch ends once
+            if not within:
+                continue
             fronts = tuple(dict.fromkeys(self._edge(number)[0] for number in before))
             back = None if behind is None else self._edge(behind)[1]
             if None not in fronts and (behind is None or back is not None):
-                for scope in scopes:
+                for scope in within:
                     yield Cut(scope, tuple(front for front in fronts if front is not None), back)
+
+    def _line(self, statement: int) -> list[int]:
+        """Return the statements on the line of *statement*."""
+        site, every = self.site(statement), enumerate(self._sharing.statements)
+        return [number for number, other in every if other.site == site]
+
+    def _repeats(self, statement: int) -> bool:
+        """Return whether a task reaches each statement on the line of *statement* more than once: there are more times than tasks."""
+        return all(self._often(number) for number in self._line(statement))
+
+    def _often(self, statement: int) -> bool:
+        times = (table[table[:, SITE] == statement, TIME] for table in self._tables.values())
+        return sum(len(parts_of(each)) for each in times) > len(self._tables) * len(self._cores)
 
     def _edge(self, statement: int) -> tuple[int | None, int | None]:
         """Return the first and the last access of the statement's line to shared memory, by number; None if the line repeats an access."""
         edge = self._edges.get(statement)
         if edge is None:
-            site, every = self.site(statement), enumerate(self._sharing.statements)
-            line = [number for number, other in every if other.site == site]
+            line = self._line(statement)
             if any(several_calls(self._sharing.statements[number]) for number in line):
                 edge = None, None
             else:
@@ -280,7 +298,7 @@ class Recorded:
         """Return the earlier accesses to shared memory of the second task of *conflict*, the last first."""
         task, time = conflict.second.segment.task, conflict.second.time
         seen: dict[int, int] = {}
-        for table in self._sharing.tables().values():
+        for table in self._tables.values():
             mine = table[(self._sharing.tasks(table) == task) & (table[:, TIME] <= time)][::-1]
             last, places = np.unique(mine[:, SITE], return_index=True)
             for statement, at in zip(last.tolist(), mine[places, TIME].tolist(), strict=True):
@@ -311,6 +329,8 @@ class Recorded:
 
     def _scope(self, pairs: Ints) -> str:
         """Return the cheapest scope of a barrier that both tasks of each pair take part in."""
+        if all(core.union.block for core in self._cores):
+            return LAUNCH
         held = different(pairs[:, [0, 2]])
         for scope in SCOPES:
             groups, _ = self._groups(scope)

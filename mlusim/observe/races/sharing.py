@@ -3,7 +3,8 @@
 The bytes are divided into cells, so that only accesses of one cell have to be compared with each other.
 """
 
-import bisect
+import itertools
+import operator
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 LOW, SIZE, KIND, SEGMENT, SITE, TIME, COLUMNS = 0, 1, 2, 3, 4, 5, 6  # columns of a table of accesses
 READ, ATOMIC, WRITE = 0, 1, 2  # kinds
 WINDOW = 1 << 16  # accesses that are judged together
+UNKNOWN = float("nan")
 WORD = 8  # bytes; values of writes of at most this size are kept
 MOST = 256  # accesses of a statement for which a hint is tried
 
@@ -119,6 +121,10 @@ class Sharing:
             if self._pending >= self._window:
                 self.judge()
 
+    def fills(self, many: int) -> bool:
+        """Return whether the accesses are judged once *many* more are recorded."""
+        return self._pending + many >= self._window
+
     def _extend(self, run: SharedRun, first: int, stop: int) -> None:
         rows, memory = run.accesses[first:stop].copy(), run.memory[first:stop]
         rows[:, SEGMENT] = np.array(self.clocks.now, np.int64)[rows[:, SEGMENT]]
@@ -135,8 +141,9 @@ class Sharing:
         for n in memory[:1].tolist() if alone else in_turn(memory):
             held = rows if alone else rows[memory == n]
             self._tables.setdefault(run.memories[n], array("q")).frombytes(held.tobytes())
-        for n in range(*(bisect.bisect_left(run.valued, end) for end in (first, stop))):
-            self.values[int(run.accesses[run.valued[n], TIME])] = run.values[n]
+        valued = slice(*np.searchsorted(run.valued, (first, stop)).tolist())
+        times = run.accesses[run.valued[valued], TIME].tolist()
+        self.values.update(zip(times, run.values[valued], strict=True))
 
     def judge(self, *, last: bool = False) -> None:
         """Report the conflicts, and keep only accesses that may conflict with later ones; none, if the run is over (*last*)."""
@@ -194,11 +201,14 @@ class Sharing:
         tasks = self.tasks(table)
         if (tasks == tasks[0]).all():
             return
-        both = np.concatenate((NO_PAIRS, *_racing(table, tasks, segments, seen)))
+        parts = list(_racing(table, tasks, segments, seen))
+        both = np.concatenate((NO_PAIRS, *parts))
         sites = np.sort(table[both, SITE], axis=1)
         statements = (sites[:, 0] * len(self.statements) + sites[:, 1]) * 2 + self._same(table, both)
         for number in in_turn(statements):
-            racing = different(both[statements == number])
+            racing = both[statements == number]
+            if len(parts) > 1:  # otherwise they are distinct and sorted
+                racing = different(racing)
             rows, other = table[racing[:, 0]], table[racing[:, 1]]
             example = np.lexsort((rows[:, TIME], other[:, TIME], rows[:, KIND] == READ))[0]
             parties = self._party(rows[example]), self._party(other[example])
@@ -210,14 +220,12 @@ class Sharing:
         same: Flags = (rows[:, :KIND] == other[:, :KIND]).all(axis=1) & (rows[:, SIZE] <= WORD)
         same &= (rows[:, KIND] == WRITE) & (other[:, KIND] == WRITE)
         first, second = (self.stored(stores[same, TIME]) for stores in (rows, other))
-        same[same] = [
-            a is not None and b is not None and bool(a == b) for a, b in zip(first, second, strict=True)
-        ]
+        same[same] = np.fromiter(map(operator.eq, first, second), np.bool_, len(first))
         return same
 
     def stored(self, times: Ints) -> list[Any]:
-        """Return the value of the small write at each of *times*; None if unknown."""
-        return list(map(self.values.get, times.tolist()))
+        """Return the value of the small write at each of *times*; one that equals no other if unknown."""
+        return list(map(self.values.get, times.tolist(), itertools.repeat(UNKNOWN)))
 
     def every_pair(self, conflict: Conflict) -> Ints:
         """Return all unordered accesses of the two statements of *conflict*, in the form of ``conflict.pairs``.
@@ -231,12 +239,10 @@ class Sharing:
         ]
         rows = np.concatenate([table[table[:, SITE] == n][:MOST] for n in dict.fromkeys(numbers)])
         rows = rows[np.argsort(rows[:, TIME], kind="stable")]
-        tasks = self.tasks(rows)
-        low, high, kinds = rows[:, LOW], rows[:, LOW] + rows[:, SIZE], rows[:, KIND]
-        meet = (low[:, None] < high) & (low < high[:, None]) & (tasks[:, None] != tasks)
-        meet &= (kinds[:, None] == WRITE) | (kinds == WRITE) | (kinds[:, None] != kinds)
-        both = np.argwhere(np.triu(meet))
-        free = _unordered(rows, both, self.clocks.segments)
+        tasks, kinds, both = self.tasks(rows), rows[:, KIND], _overlapping(rows)
+        a, b = both.T
+        differ = (tasks[a] != tasks[b]) & ((kinds[a] == WRITE) | (kinds[b] == WRITE) | (kinds[a] != kinds[b]))
+        free = _unordered(rows, both[differ], self.clocks.segments)
         return different(np.concatenate([_as_pairs(rows, tasks, free), conflict.pairs]))
 
     def tasks(self, table: Ints) -> Ints:
@@ -258,16 +264,27 @@ class Sharing:
 def different(rows: Ints) -> Ints:
     """Return the distinct *rows*, sorted by their columns; NumPy's function compares them as bytes, which takes several times as long."""
     rows = rows[np.lexsort(rows.T[::-1])]
-    new = np.ones(len(rows), np.bool_)
-    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    return rows[new]
+    return rows[_changes(*rows.T)]
+
+
+def parts_of(*columns: Ints) -> list[slice]:
+    """Return the parts of the sorted *columns* that have equal rows."""
+    bounds = [*np.flatnonzero(_changes(*columns)).tolist(), len(columns[0])]
+    return list(map(slice, bounds, bounds[1:]))
+
+
+def _changes(*columns: Ints) -> Flags:
+    """Return which rows of *columns* differ from the row before; the first one does."""
+    changes = np.ones(len(columns[0]), np.bool_)
+    changes[1:] = columns[0][1:] != columns[0][:-1]
+    for column in columns[1:]:
+        changes[1:] |= column[1:] != column[:-1]
+    return changes
 
 
 def in_turn(numbers: Ints) -> list[int]:
     """Return the distinct *numbers* in the order of their first occurrences."""
-    different, first = np.unique(numbers, return_index=True)
-    ordered: list[int] = different[np.argsort(first)].tolist()
-    return ordered
+    return list(dict.fromkeys(numbers[_changes(numbers)].tolist()))
 
 
 def meets(table: Ints) -> bool:
@@ -295,6 +312,20 @@ def _racing(table: Ints, tasks: Ints, segments: list[Segment], seen: int = 0) ->
         if foreign.any():
             both = different(np.stack([earlier[foreign], later[foreign]], axis=1))
             yield _unordered(table, both, segments)
+
+
+def _overlapping(rows: Ints) -> Ints:
+    """Return all pairs of *rows* that have bytes in common, the earlier row first."""
+    by = np.argsort(rows[:, LOW], kind="stable")
+    low, high = rows[by, LOW], rows[by, LOW] + rows[by, SIZE]
+    # Those that begin before the end of one of them, and not before it.
+    place = np.arange(len(rows))
+    count = np.maximum(np.searchsorted(low, high) - place - 1, 0)
+    ends = np.cumsum(count)
+    first = np.repeat(place, count)
+    second = first + np.arange(len(first)) - np.repeat(ends - count, count) + 1
+    both: Ints = np.sort(np.stack([by[first], by[second]], axis=1), axis=1)
+    return both
 
 
 def _as_pairs(table: Ints, tasks: Ints, rows: Ints) -> Ints:
@@ -336,7 +367,9 @@ class Cells(NamedTuple):
 def cut(table: Ints) -> Cells:
     """Divide the bytes of *table*, whose rows are in the order of the run, into cells."""
     low, high = table[:, LOW], table[:, LOW] + table[:, SIZE]
-    edges = np.unique(np.concatenate([low, high]))
+    # The rows of a task ascend mostly, which a stable sort uses.
+    ends = np.sort(np.concatenate([low, high]), kind="stable")
+    edges = ends[_changes(ends)]
     first, last = np.searchsorted(edges, low), np.searchsorted(edges, high)
     count = last - first
     ends = np.cumsum(count)
@@ -355,6 +388,8 @@ def pairs(cells: Cells, kinds: Ints) -> Iterator[tuple[Ints, Ints]]:
     # Each is compared with the last write, and non-atomic ones with the last atomic: two atomics need no
     # order.
     for earlier, later in ((kinds == WRITE, kinds >= READ), (kinds == ATOMIC, kinds != ATOMIC)):
+        if not (earlier.any() and later.any()):
+            continue
         held, before = _last_before(cells, earlier)
         held &= later
         yield cells.row[before[held]], cells.row[held]
@@ -363,6 +398,8 @@ def pairs(cells: Cells, kinds: Ints) -> Iterator[tuple[Ints, Ints]]:
         (kinds == READ, kinds == ATOMIC),
         (kinds == ATOMIC, kinds == READ),
     ):
+        if not (earlier.any() and later.any()):
+            continue
         held, behind = _next_behind(cells, later)
         held &= earlier
         yield cells.row[held], cells.row[behind[held]]

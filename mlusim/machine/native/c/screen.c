@@ -267,38 +267,68 @@ void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int
 /* ---- the result of a row from uninitialized bytes ---- */
 static int64_t reach_of_(const Operand_ *o) { return o->more * o->step + o->bytes; }
 void forgets_(const Asked_ *q) { free(q->all); }
-/* Allocate space for the copies of *many* operands, in the order of the row. */
-void asks_(Asked_ *q, int many, const Operand_ *o) {
-  int64_t size = 0;
-  for (int k = 0; k < many; k++) size += (reach_of_(o + k) + 127) / 64 * 64 * (o[k].writes ? 3 : 1);
+static const uint8_t *held_at_(const Operand_ *o) { return (const uint8_t *)o->at.a->raw + o->at.o; }
+/* Return the operand whose bytes are the last content of operand *k*: another source, or itself. */
+static int twin_of_(int many, const Operand_ *o, int k) {
+  int twin = 0;
+  while (twin < many && (twin == k || !o[twin].reads)) twin++;
+  return twin < many ? twin : k;
+}
+/* Find the first and the last uninitialized byte of operand *k*, whose flags are valid from now on. */
+static void spans_lacking_(Asked_ *q, const Operand_ *o, int k) {
+  const int64_t n = reach_of_(o + k);
+  q->low[k] = q->high[k] = 0;
+  if (!o[k].reads || !lacks_(o[k].at, n)) return;
+  const uint8_t *flags = flags_say_(o[k].at, n, 0), *first = memchr(flags, 1, (size_t)n);
+  if (!first) return;
+  q->flags[k] = flags; q->low[k] = first - flags; q->high[k] = n;
+  while (q->high[k] - 64 > q->low[k] && !any_(flags + q->high[k] - 64, 64)) q->high[k] -= 64;
+}
+/* Allocate space for the copies of *many* operands, in the order of the row, and copy the sources. The last content of a single source is its own:
+   the row's run on the operands themselves shows that result, unless *every* content needs copies. If each *line* of that many
+   bytes depends on the same line of the sources only, the body runs on those that have uninitialized bytes; otherwise *line* is 0. */
+void asks_(Asked_ *q, int64_t line, int every, int many, const Operand_ *o) {
+  int64_t size = 0, low = INT64_MAX, high = 0;
+  int sources = 0, only = 0;
+  for (int k = 0; k < many; k++) {
+    size += (reach_of_(o + k) + 127) / 64 * 64 * (o[k].writes ? 3 : 1);
+    if (o[k].reads) { sources++; only = k; }
+  }
+  for (int k = 0; k < many; k++) if (k != only && o[k].writes && o[k].at.a == o[only].at.a) sources++;
+  q->last = sources == 1 && !every ? CONTENTS_ - 2 : CONTENTS_ - 1;
+  for (int k = 0; k < many; k++) {
+    spans_lacking_(q, o, k);
+    if (!q->high[k]) continue;
+    low = smaller_(low, q->low[k]); high = larger_(high, q->high[k]);
+  }
+  q->begin = line && high ? low / line * line : 0;
+  q->bytes = line ? smaller_((high + line - 1) / line * line, reach_of_(o + only)) - q->begin : INT64_MAX;
   uint8_t *next = q->all = malloc((size_t)size);
   for (int k = 0; k < many; k++) {
-    const int64_t room = (reach_of_(o + k) + 127) / 64 * 64;
+    const int64_t n = reach_of_(o + k), room = (n + 127) / 64 * 64;
     q->room[k] = next; next += room;
+    if (o[k].reads && !o[k].writes) memcpy(q->room[k] + q->begin, held_at_(o + k) + q->begin, (size_t)smaller_(n, q->bytes));
     if (!o[k].writes) continue;
     q->first[k] = next; q->answer[k] = next + room; next += 2 * room;
+    if (line) memset(q->answer[k], 0, (size_t)n);
   }
 }
 /* The contents given to uninitialized bytes in turn: zero, not a number, huge, small; pseudo-random; another source. */
 static const uint8_t FILLING_[] = {0x00, 0xFF, 0x7F, 0x3C};
 enum { FILLINGS_ = 4, RANDOM_ = 4, TWIN_ = 5, DIFFERS_ = 1 << FILLINGS_, EACH_FILLING_ = DIFFERS_ - 1, LEFT_ = 2 * DIFFERS_ };
 static const uint8_t BEFORE_[] = {0x5A, 0xA5}; /* of a destination, to find the bytes that a row leaves unchanged */
-static const uint8_t *held_at_(const Operand_ *o) { return (const uint8_t *)o->at.a->raw + o->at.o; }
 void fills_(Asked_ *q, int many, const Operand_ *o, int content) {
   const int again = content == UNCHANGED_;
   if (again) content = 0;
   for (int k = 0; k < many; k++) {
-    const int64_t n = reach_of_(o + k);
-    if (o[k].partial) memset(q->room[k], BEFORE_[again], (size_t)n);
+    if (o[k].partial) memset(q->room[k], BEFORE_[again], (size_t)reach_of_(o + k));
     if (!o[k].reads) continue;
-    if (content == 0 || o[k].writes) memcpy(q->room[k], held_at_(o + k), (size_t)n);
-    if (!lacks_(o[k].at, n)) continue;
-    int twin = 0;
-    while (twin < many && (twin == k || !o[twin].reads)) twin++;
-    if (twin == many) twin = k;
-    const uint8_t *other = held_at_(o + twin), *flags = flags_say_(o[k].at, n, 0), *end = flags + n, *stop;
+    if (o[k].writes) memcpy(q->room[k], held_at_(o + k), (size_t)reach_of_(o + k));
+    if (!q->high[k]) continue;
+    const int twin = twin_of_(many, o, k);
+    const uint8_t *other = held_at_(o + twin), *flags = q->flags[k], *end = flags + q->high[k], *stop;
     const int64_t length = reach_of_(o + twin);
-    for (const uint8_t *from = flags; from < end && (from = memchr(from, 1, (size_t)(end - from))); from = stop) {
+    for (const uint8_t *from = flags + q->low[k]; from < end && (from = memchr(from, 1, (size_t)(end - from))); from = stop) {
       stop = memchr(from, 0, (size_t)(end - from));
       if (!stop) stop = end;
       uint8_t *to = q->room[k];
@@ -314,11 +344,11 @@ void takes_(Asked_ *q, int many, const Operand_ *o, int content) {
     if (!o[k].writes) continue;
     const uint8_t *now = q->room[k], *first = q->first[k];
     uint8_t *answer = q->answer[k];
-    const int64_t n = reach_of_(o + k), step = o[k].more ? o[k].step : n;
+    const int64_t n = reach_of_(o + k), step = o[k].more ? o[k].step : n, end = q->bytes < n - q->begin ? q->begin + q->bytes : n;
     if (content == 0) { first = now; q->room[k] = q->first[k]; q->first[k] = (uint8_t *)first; }
     const uint8_t byte = content < FILLINGS_ ? FILLING_[content] : 0, bit = (uint8_t)(content < FILLINGS_ ? 1 << content : 0);
     const uint8_t other = content == UNCHANGED_ ? LEFT_ : DIFFERS_;
-    for (int64_t r = 0; r < n; r += step)
+    for (int64_t r = q->begin; r < end; r += step)
       for (int64_t i = r; i < r + o[k].bytes; i += (int64_t)sizeof(Bytes_)) { /* the space extends further */
         const Bytes_ is = *(const Bytes_ *)(now + i);
         *(Bytes_ *)(answer + i) = (content ? *(Bytes_ *)(answer + i) : (Bytes_){0}) | ((Bytes_)(is != *(const Bytes_ *)(first + i)) & other) | ((Bytes_)(is == byte) & bit);
@@ -330,6 +360,10 @@ void takes_(Asked_ *q, int many, const Operand_ *o, int content) {
 void answers_(Core *m, Asked_ *q, int many, const Operand_ *o, int lanewise, int site) {
   Stores_ *t = SCREEN_(m)->stores;
   int moved = 1;
+  if (q->last < TWIN_) {
+    for (int k = 0; k < many; k++) if (o[k].writes) memcpy(q->room[k], held_at_(o + k), (size_t)reach_of_(o + k));
+    takes_(q, many, o, TWIN_);
+  }
   for (int k = 0; k < many; k++) t->far |= o[k].reads && o[k].at.a->space == GDRAM && o[k].at.a->flags;
   for (int k = 0; k < many; k++) {
     if (!o[k].writes) continue;
@@ -669,7 +703,7 @@ void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t 
   keep_(m, pipe == P_IO ? IN_IO : IN_MOVE, PLACE_(m, s), s.o, s.o + (rows - 1) * fs + n, 0);
   keep_(m, pipe == P_IO ? IN_IO : IN_MOVE, PLACE_(m, d), d.o, d.o + (rows - 1) * ts + n, 1);
   begins_(m, row, pipe);
-  if (UNLIKELY(d.a->flags != 0) && !SCREEN_(m)->stores->alone) SCREEN_(m)->stores->unclear = 1; /* others may land in between */
+  if (UNLIKELY(d.a->flags != 0) && d.a->space == GDRAM && !SCREEN_(m)->stores->alone) SCREEN_(m)->stores->unclear = 1; /* others may land in between */
   shares_rows_(m, d, n, rows, ts, WRITES_, site);
   if (HEARS(m) && !shaped) valued_(m, d.a->space, TYPE_BYTES, (const uint8_t *)s.a->raw + s.o, n);
   shares_rows_(m, s, n, rows, fs, READS_, site);

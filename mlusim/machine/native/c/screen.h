@@ -56,12 +56,14 @@ void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64
 typedef struct Piece_ { At at; int64_t bytes, size; } Piece_;
 COLD void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site);
 /* A row's result from uninitialized bytes, as in `observe.value_flow.dependence`: its body runs on copies of the operands, with several contents.
-   *room* has the copies, *answer* for each written byte a bit for each content with an equal result, and one if it differs from the *first*. */
+   *room* has the copies, *answer* for each written byte a bit for each content with an equal result, and one if it differs from the *first*.
+   The uninitialized bytes of an operand are in [*low*, *high*), by its *flags*; *last* is the last content that needs copies. The body runs on
+   *bytes* bytes of each operand from *begin* on. */
 /* The contents of uninitialized sources; one further run has another content of what a row may leave unchanged. */
 enum { CONTENTS_ = 6, UNCHANGED_ = CONTENTS_ };
-typedef struct Asked_ { uint8_t *all, *room[MOST_ASKED], *first[MOST_ASKED], *answer[MOST_ASKED]; } Asked_;
+typedef struct Asked_ { uint8_t *all, *room[MOST_ASKED], *first[MOST_ASKED], *answer[MOST_ASKED]; const uint8_t *flags[MOST_ASKED]; int64_t low[MOST_ASKED], high[MOST_ASKED], begin, bytes; int last; } Asked_;
 struct Operand_;
-COLD void asks_(Asked_ *q, int many, const struct Operand_ *o);
+COLD void asks_(Asked_ *q, int64_t line, int every, int many, const struct Operand_ *o);
 COLD void fills_(Asked_ *q, int many, const struct Operand_ *o, int content);
 COLD void takes_(Asked_ *q, int many, const struct Operand_ *o, int content);
 COLD void answers_(Core *m, Asked_ *q, int many, const struct Operand_ *o, int lanewise, int site);

@@ -342,7 +342,7 @@ class _Door:
             yield from self._sum(text)
         elif self._asked:
             types = [f"T_{SUFFIX[self.types[o.name].name]}" for o in self.operands]
-            yield from asking(spans, types, text, result)
+            yield from asking(self.row, spans, types, text, result)
         else:
             yield f"  {text}"
 

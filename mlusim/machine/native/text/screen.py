@@ -14,6 +14,7 @@ from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.engine import values
 from mlusim.isa.declare import Flow, Intrinsic, Operand
+from mlusim.isa.reduce import BY_LINES, LINE
 from mlusim.machine.native.text.templates import MODES, SUFFIX
 from mlusim.machine.observed import Screened
 from mlusim.machine.parts import APART, ELSEWHERE, MOVED
@@ -344,23 +345,29 @@ def is_asked(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> bo
     )
 
 
-def asking(spans: Sequence[Footprint], types: Sequence[str], text: str, result: str) -> Iterator[str]:
-    """Render *text*, a row's body, so that uninitialized bytes cause a first run on copies of its operands of *types*, with several contents.
+def asking(
+    row: Intrinsic, spans: Sequence[Footprint], types: Sequence[str], text: str, result: str
+) -> Iterator[str]:
+    """Render *text*, the body of *row*, so that uninitialized bytes cause a first run on copies of its operands of *types*, with several contents.
 
     A *result* that is not void must be the same each time; otherwise Python follows it.
     """
     many, operands = len(spans), _operands(enumerate(spans))
     names = [s.operand.name for s in spans]
     copies = "".join(
-        f" {n} = ({t} *)asked_.room[{k}];" for k, (n, t) in enumerate(zip(names, types, strict=True))
+        f" {n} = ({t} *)(asked_.room[{k}] + asked_.begin);"
+        for k, (n, t) in enumerate(zip(names, types, strict=True))
     )
     real = "".join(f" {n} = ({t} *)at(a_{n});" for n, t in zip(names, types, strict=True))
     partial = any(s.changes_some for s in spans)
     last = "UNCHANGED_" if partial else "CONTENTS_ - 1"
+    every = partial or result != "void"  # whether each content needs copies
+    line = LINE * (row.name in BY_LINES)
+    text = _on_lines(text, names[0], last) if line else text
     yield f"  int content_ = {last} + 1;"
     if result != "void":
         yield f"  {result} first_ = 0; int depends_ = 0;"
-    yield f"  if (UNLIKELY(lacks__ | left__)) {{ asks_(&asked_, {many}, {operands}); content_ = 0; }}"
+    yield f"  if (UNLIKELY(lacks__ | left__)) {{ asks_(&asked_, {line}, {int(every)}, {many}, {operands}); content_ = 0; }}"
     yield "  for (;; content_++) {"
     yield f"    if (UNLIKELY(content_ <= {last})) {{ fills_(&asked_, {many}, {operands}, content_);{copies} }}"
     yield f"    {{ {text} }}"
@@ -370,10 +377,19 @@ def asking(spans: Sequence[Footprint], types: Sequence[str], text: str, result: 
         yield "    if (content_ == 0) first_ = result; else depends_ |= memcmp(&first_, &result, sizeof result) != 0;"
     if partial:
         yield "    if (content_ == 0 && !lacks__) content_ = CONTENTS_ - 1; /* only what is left unchanged matters */"
-    yield f"    if (content_ == {last}) {{{real} }}"
+    if every:
+        yield f"    if (content_ == {last}) {{{real} }}"
+    else:
+        yield f"    if (content_ == asked_.last) {{{real} content_ = {last}; }}"
     yield "  }"
     if result != "void":
         yield "  if (UNLIKELY(depends_)) suspect_(m, SCREEN_INIT, site);"
+
+
+def _on_lines(text: str, name: str, last: str) -> str:
+    """Return *text* so that it runs on fewer elements of *name* on copies, for contents up to the *last*."""
+    some = f"asked_.bytes / (int64_t)sizeof *{name}"
+    return f"const int64_t many_ = content_ <= {last} ? {some} : elem_count; {{ const int64_t elem_count = many_; {text} }}"
 
 
 def behind(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> Iterator[str]:
