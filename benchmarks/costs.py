@@ -47,13 +47,15 @@ WITHOUT: Mapping[str, Sequence[tuple[str, str]]] = {
 }
 """What is left out, each in addition to those before it, as patterns and what stands in their place."""
 REST = "Python: the host function, and the launches"
+APART = (r"^#define AT_ONCE_\(joined\) \(joined\)$", "#define AT_ONCE_(joined) 0")
+"""What lets each instruction run by itself."""
 COMPILER = """\
 import re, subprocess, sys
-from benchmarks.costs import WITHOUT
+from benchmarks.costs import APART, WITHOUT
 many, source, *rest = sys.argv[1:]
 with open(source, encoding="utf-8") as file:
     text = file.read()
-for changes in [*WITHOUT.values()][: int(many)]:
+for changes in [*WITHOUT.values()][: int(many)] if int(many) >= 0 else [[APART]]:
     for pattern, instead in changes:
         text = re.sub(pattern, instead, text, flags=re.MULTILINE)
 with open(source, "w", encoding="utf-8") as file:
@@ -90,7 +92,9 @@ def main(arguments: list[str]) -> int:
         script = Path(folder) / "compiler.py"
         script.write_text(f"COMMAND = {[*command]!r}\n{COMPILER}", encoding="utf-8")
         os.environ["PYTHONPATH"] = str(Path(__file__).parents[1])
-        compilers = [shlex.join([sys.executable, str(script), str(n)]) for n in range(len(WITHOUT) + 1)]
+        compilers = [
+            shlex.join([sys.executable, str(script), str(n)]) for n in (*range(len(WITHOUT) + 1), -1)
+        ]
         try:
             columns = [measured(*work, compilers) for work in table.works(Path(folder))]
         finally:
@@ -108,7 +112,8 @@ def _page(columns: Sequence[Sequence[float]]) -> str:
     parts = [("g++ -O2, plain loops", [c[0] for c in columns]), ("native", [c[1] for c in columns])]
     for n, name in enumerate(WITHOUT, 1):
         parts.append((name, [max(c[n] - c[n + 1], 0.0) for c in columns]))
-    parts.append((REST, [c[-2] for c in columns]))
+    parts.append((REST, [c[len(WITHOUT) + 1] for c in columns]))
+    parts.append(("native, if each instruction ran by itself", [c[-2] for c in columns]))
     lines = ["| ms | A | B | C | D |", "| --- | ---: | ---: | ---: | ---: |"]
     lines += [f"| {name} | {' | '.join(f'{ms:.2f}' for ms in times)} |" for name, times in parts]
     lines.append(f"| pages touched for the first time | {' | '.join(f'{c[-1]:.0f}' for c in columns)} |")

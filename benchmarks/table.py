@@ -347,7 +347,7 @@ def _launches(kernels: Any) -> Iterator[Row]:
     single, many = (
         1e6 * seconds for seconds in least(blocks, 500)
     )  # separately: large work would leave them no cache
-    union, unions = (1e6 * seconds for seconds in least(meetings, 30))
+    union, unions = (1e6 * seconds for seconds in least(meetings, 200))
     yield Row("a launch of one task", single, ONE, "us", "device.launch, an empty kernel")
     yield Row("each further Block task", (many - single) / 64, MORE, "us", "of 65")
     yield Row(

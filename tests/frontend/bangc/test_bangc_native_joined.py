@@ -135,3 +135,56 @@ __mlu_global__ void changed(float *out, int n) {
 def test_arguments_that_an_instruction_changes(load_once):
     """A number in memory is read after the instruction before; what has an effect happens once and in its place."""
     alike(load_once(CHANGED)["changed"], (np.zeros(256, np.float32), 64))
+
+
+COPIED = """\
+__nram__ float left[8192];
+__nram__ float right[8192];
+
+__mlu_func__ void doubled(float *out, float *data, const float *from, int n) {
+  __memcpy(data, from, n * sizeof(float), GDRAM2NRAM);
+  __bang_add(data, data, data, n);
+  __memcpy(out, data, n * sizeof(float), NRAM2GDRAM);
+}
+
+__mlu_global__ void copied(float *out, float *last, float *data, int n, int copied, int to, int turns) {
+  if (__is_mpu()) return;
+  for (int turn = 0; turn < turns; turn++) {
+    __memcpy(left, data + taskId, copied * sizeof(float), GDRAM2NRAM);
+    __memcpy(right, data + 8192, copied * sizeof(float), GDRAM2NRAM);
+    __bang_mul(left, left, right, n);
+    __bang_sub_scalar(right, right, 0.5f, n);
+    __memcpy(out + to, left, copied * sizeof(float), NRAM2GDRAM);
+  }
+  doubled(data + to, right, data, n);
+  doubled(data, right + 1, data, n);
+  __memcpy(last, left, sizeof(left), NRAM2GDRAM);
+  __memcpy(last + 8192, right, sizeof(right), NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("n", "copied", "to", "turns"),
+    [
+        (8191, 8191, 0, 1),
+        (8190, 8190, 16, 2),
+        (8190, 8190, 3, 2),
+        (4096, 4096, 0, 3),
+        (4095, 4095, 16, 1),
+        (4096, 4000, 0, 2),
+        (64, 64, 0, 2),
+        (16, 16, 0, 9),
+        (1, 1, 0, 90),
+        (8192, 8193, 0, 1),
+        (0, 0, 0, 1),
+    ],
+)
+def test_copies_with_what_computes_on_them(load_once, n, copied, to, turns):
+    """Long and short, to lines of the host and beside them, with a rest, of other lengths, again and again, over the data, and past the end."""
+    data = np.random.default_rng(3).standard_normal(2 * 8192 + 16).astype(np.float32)
+    out, last = np.zeros(8192 + 16, np.float32), np.zeros(2 * 8192, np.float32)
+
+    launch = alike(load_once(COPIED)["copied"], (out, last, data, n, copied, to, turns), dim=(2, 1, 1))
+
+    assert hasattr(launch, "instructions") == (0 < copied <= 8192)

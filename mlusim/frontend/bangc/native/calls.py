@@ -22,6 +22,7 @@ from mlusim.frontend.bangc.native.emit import (
     rounded,
     suffix,
 )
+from mlusim.frontend.bangc.native.joining import lasts
 from mlusim.frontend.bangc.native.values import class_number, register_kept, register_place, spread
 from mlusim.isa.mlisa import Argument, AssemblyCall, assembly_calls
 from mlusim.isa.table import ISA, NUMBERS
@@ -34,10 +35,11 @@ from mlusim.machine.native.text.door import (
     NativeArgument,
     Use,
     door,
+    lane,
 )
-from mlusim.machine.native.text.joined import JoinedCall
+from mlusim.machine.native.text.joined import COPY, JoinedCall
 from mlusim.machine.native.text.layout import MOST_ARGUMENTS
-from mlusim.memory.space import code_address
+from mlusim.memory.space import DIRECTIONS, code_address
 from mlusim.time.log import FOR_ALL
 
 
@@ -111,15 +113,31 @@ def _door(c: CWalker, node: ir.IntrinsicCall) -> Use | None:
     return None if door(use, c.arch, c.mode) is None else use
 
 
-def joined_calls(c: CWalker, calls: Sequence[ir.IntrinsicCall]) -> list[JoinedCall] | None:
-    """Return *calls* as ones that may be joined; None if one has no door in C."""
-    joined = []
-    for call in calls:
-        use = None if call.row in RUN_TIME else _door(c, call)
-        if use is None:
-            return None
-        joined.append(JoinedCall(use, tuple(map(c.value, call.arguments)), c.site(call.span)))
-    return joined
+def joined_call(c: CWalker, call: ir.IntrinsicCall) -> JoinedCall | None:
+    """Return *call* as one that may be joined with others.
+
+    None if it does not do the same to each element, has no door in C, or if its arguments do not last.
+    """
+    direction = call.arguments[3] if call.row == COPY and len(call.arguments) == 4 else None
+    if isinstance(direction, ir.Const) and 0 <= direction.value < len(DIRECTIONS):
+        use, way, values = _copied(call), int(direction.value), call.arguments[:3]
+    else:
+        use, way, values = None if call.row in RUN_TIME else _door(c, call), -1, call.arguments
+    if use is None or (way < 0 and lane(use, c.arch) is None) or not all(map(lasts, values)):
+        return None
+    return JoinedCall(use, tuple(map(c.value, values)), c.site(call.span), way)
+
+
+def _copied(call: ir.IntrinsicCall) -> Use | None:
+    """Return the use of a copy with the types that its pointers had before they became ``void *``; None if they differ in size."""
+    dtypes = []
+    for argument in call.arguments[:2]:
+        side = argument
+        while isinstance(side, ir.Convert) and isinstance(side.value.type, t.Pointer):
+            side = side.value
+        dtypes.append(dtype_of(side.type.to) if isinstance(side.type, t.Pointer) else None)
+    sizes = {dtype.size for dtype in dtypes if dtype is not None}
+    return Use(COPY, tuple(NativeArgument(True, dtype) for dtype in dtypes)) if len(sizes) == 1 else None
 
 
 def _copy(c: CWalker, node: ir.IntrinsicCall, number: int, site: int) -> str:

@@ -1,5 +1,6 @@
 """The native form of a BANG C kernel: its C program, and the arguments and variables for a launch."""
 
+import functools
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
@@ -30,7 +31,7 @@ from mlusim.kernel_frames import own_file
 from mlusim.machine.native.core import NativeCore, marks
 from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Word, assemble, vector_registers
 from mlusim.machine.native.text.door import REGISTERS
-from mlusim.machine.native.text.joined import Joined
+from mlusim.machine.native.text.joined import Joined, JoinedCall
 from mlusim.machine.native.text.layout import CELL_BYTES, DEEP_CELL_BYTES, LITERAL, MOST_CELLS
 from mlusim.machine.native.text.screen import Returns
 from mlusim.machine.tensor import DeviceTensor
@@ -63,7 +64,7 @@ class CProgram(CWalker):
 
     def body(self, nodes: Sequence[ir.Statement]) -> list[str]:
         """Render statements in order, instructions that can be joined as one call."""
-        joining: Joining | None = self.joining
+        joining: Joining[JoinedCall] | None = self.joining
         return super().body(nodes) if joining is None else joining.body(self, nodes, super().body)
 
     def joined_functions(self) -> Iterator[str]:
@@ -73,15 +74,8 @@ class CProgram(CWalker):
     def join(self, functions: Mapping[str, ir.Function]) -> None:
         """Let instructions of *functions* be joined."""
         self.joined = joined = Joined(self.arch)
-
-        def fits(calls_before: Sequence[ir.IntrinsicCall], call: ir.IntrinsicCall) -> bool:
-            every = calls.joined_calls(self, [*calls_before, call])
-            return every is not None and joined.fits(every[:-1], every[-1])
-
-        def call_of(some: Sequence[ir.IntrinsicCall]) -> str:
-            return joined.call(calls.joined_calls(self, some) or [])
-
-        self.joining = Joining(functions, fits, call_of)
+        translated = functools.partial(calls.joined_call, self)
+        self.joining = Joining(functions, translated, joined.fits, joined.call)
 
 
 def _walker(

@@ -6,6 +6,7 @@ consists of such instructions stands for them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
 
 from attrs import evolve, frozen
 
@@ -16,17 +17,22 @@ from mlusim.frontend.bangc.scalars import BINARY
 _JUMPS = (ir.Break, ir.Continue, ir.Return, ir.Goto)
 
 
+Call = TypeVar("Call")  # an instruction as the engine joins it
+
+
 @frozen
-class Joining:
+class Joining(Generic[Call]):
     """How a program joins its instructions.
 
-    *functions* are its functions by their symbols; *fits* returns whether an instruction can be performed together
-    with those before it, and *call* renders a call that performs all of some, or none, and returns whether it did.
+    *functions* are its functions by their symbols. *translated* makes of an instruction what the other three take, or
+    None if it cannot be joined; *fits* returns whether one can be performed together with those before it, and *call*
+    renders a call that performs all of some, or none, and returns whether it did; "" if it is not worth it.
     """
 
     functions: Mapping[str, ir.Function]
-    fits: Callable[[Sequence[ir.IntrinsicCall], ir.IntrinsicCall], bool]
-    call: Callable[[Sequence[ir.IntrinsicCall]], str]
+    translated: Callable[[ir.IntrinsicCall], Call | None]
+    fits: Callable[[Sequence[Call], Call], bool]
+    call: Callable[[Sequence[Call]], str]
 
     def body(
         self, c: CWalker, nodes: Sequence[ir.Statement], render: Callable[[Sequence[ir.Statement]], list[str]]
@@ -34,20 +40,20 @@ class Joining:
         """Return the statements *nodes* as *render* does, those that can be joined behind a call that performs them if it can."""
         lines: list[str] = []
         for calls, some in self._groups(_reached(nodes)):
-            if len(some) < 2 or not calls:  # what a block or a function consists of is joined there
+            # What a block or a function consists of is joined there.
+            call = self.call(calls) if calls and len(some) > 1 else ""
+            if not call:
                 lines += render(some)
                 continue
-            lines += c.located([f"if (!AT_ONCE_({self.call(calls)})) {{"], some[0])
+            lines += c.located([f"if (!AT_ONCE_({call})) {{"], some[0])
             c.joining = None
             lines += [*render(some), "}"]
             c.joining = self
         return lines
 
-    def _groups(
-        self, nodes: Sequence[ir.Statement]
-    ) -> Iterator[tuple[list[ir.IntrinsicCall], list[ir.Statement]]]:
+    def _groups(self, nodes: Sequence[ir.Statement]) -> Iterator[tuple[list[Call], list[ir.Statement]]]:
         """Yield *nodes* in order in groups: those that can be joined with their instructions, others with none."""
-        calls: list[ir.IntrinsicCall] = []
+        calls: list[Call] = []
         group: list[ir.Statement] = []
         for node in nodes:
             new = self._calls(node)
@@ -57,19 +63,25 @@ class Joining:
                 continue
             if group:
                 yield calls, group
-            calls, group = new if self._fit([], new) else [], [node]
+            calls, group = new if self._fit(new[:1], new[1:]) else [], [node]
         if group:
             yield calls, group
 
-    def _fit(self, calls: Sequence[ir.IntrinsicCall], new: Sequence[ir.IntrinsicCall]) -> bool:
+    def _fit(self, calls: Sequence[Call], new: Sequence[Call]) -> bool:
         """Return whether all of *new* can be joined with *calls*."""
         return all(self.fits([*calls, *new[:n]], call) for n, call in enumerate(new))
 
-    def _calls(self, node: ir.Statement) -> list[ir.IntrinsicCall]:
+    def _calls(self, node: ir.Statement) -> list[Call]:
         """Return the instructions that *node* is, if they may be joined with others; else none."""
-        calls = list(_instructions(node, self.functions))
-        last = [call for call in calls if call is not None and all(map(_lasts, call.arguments))]
-        return last if len(last) == len(calls) and self._fit([], last[:1]) else []
+        if not isinstance(node, ir.Evaluate | ir.Block):
+            return []
+        calls: list[Call] = []
+        for part in _instructions(node, self.functions):
+            call = None if part is None else self.translated(part)
+            if call is None:
+                return []
+            calls.append(call)
+        return calls
 
 
 def _reached(nodes: Sequence[ir.Statement]) -> Sequence[ir.Statement]:
@@ -98,11 +110,11 @@ def _called(node: ir.Call, function: ir.Function) -> Iterator[ir.IntrinsicCall |
     """Yield the instructions of *function*, which *node* calls, with the arguments in place of its parameters."""
     values = dict(zip(function.parameters, node.arguments, strict=False))
     simple = len(node.arguments) == len(function.parameters) and all(
-        in_register(p) and p.type == a.type and _lasts(a) for p, a in values.items()
+        in_register(p) and p.type == a.type and lasts(a) for p, a in values.items()
     )
     for part in function.body if simple and function.problem is None else ():
         for call in _instructions(part, {}):
-            if call is None or not all(map(_lasts, call.arguments)):
+            if call is None or not all(map(lasts, call.arguments)):
                 yield None
             else:
                 yield evolve(call, arguments=tuple(_with(a, values) for a in call.arguments))
@@ -110,7 +122,7 @@ def _called(node: ir.Call, function: ir.Function) -> Iterator[ir.IntrinsicCall |
         yield None
 
 
-def _lasts(node: ir.Expr) -> bool:
+def lasts(node: ir.Expr) -> bool:
     """Return whether computing *node* has no effect and cannot fail, and no instruction changes its value."""
     if isinstance(node, ir.Const | ir.Builtin):
         return True
@@ -124,14 +136,14 @@ def _lasts(node: ir.Expr) -> bool:
     if isinstance(node, ir.AddressOf):
         return isinstance(node.place, ir.LocalStorage | ir.GlobalPlace)
     if isinstance(node, ir.Convert | ir.Unary):
-        return _lasts(node.value)
+        return lasts(node.value)
     if isinstance(node, ir.Offset):
-        return not node.referred and _lasts(node.pointer) and _lasts(node.count)
+        return not node.referred and lasts(node.pointer) and lasts(node.count)
     return (
         isinstance(node, ir.Binary)
         and not BINARY[node.op].c  # those that a function computes may fail
-        and _lasts(node.left)
-        and _lasts(node.right)
+        and lasts(node.left)
+        and lasts(node.right)
     )
 
 

@@ -108,24 +108,6 @@ void head_settles_(Core *m) {
 }
 /* Copies between GDRAM and on-chip memories: lines of the host's caches are prefetched before they are read, and large pieces are written past the
    caches, since a line that is written completely need not be read first. */
-#define HOST_LINE 64
-#define FETCHED 1024 /* bytes of prefetching */
-#if defined(__AVX2__)
-typedef long long W4_ __attribute__((vector_size(32)));
-#if defined(__clang__)
-#define PUT_PAST_(p, v) __builtin_nontemporal_store(v, p)
-#else
-#define PUT_PAST_(p, v) __builtin_ia32_movntdq256(p, v)
-#endif
-#define ALL_ARE_PUT_() __builtin_ia32_sfence()
-#define STREAMS 1
-#else
-typedef long long W4_ __attribute__((vector_size(16)));
-#define PUT_PAST_(p, v) (*(p) = (v))
-#define ALL_ARE_PUT_()
-#define STREAMS 0
-#endif
-enum { HALF_ = sizeof(W4_) };
 PART void put_past_(uint8_t *t, const uint8_t *s, int64_t n) {
   int64_t i = smaller_(-(int64_t)(uintptr_t)t & (HOST_LINE - 1), n);
   memcpy(t, s, (size_t)i);
@@ -139,19 +121,21 @@ PART void fetch_(uint8_t *t, const uint8_t *s, int64_t n) {
   /* A long copy moves four parts at once, on separate pages, so that more lines are in transit. */
   const int64_t part = n >= 4 * AHEAD ? n / 4 & -(int64_t)HOST_LINE : 0;
   int64_t i = 0;
-  for (; i < part; i += HOST_LINE) for (int k = 0; k < 4; k++) move_line_(t + k * part + i, s + k * part + i);
-  for (i = 4 * part; i + HOST_LINE <= n; i += HOST_LINE) { __builtin_prefetch(s + i + FETCHED); move_line_(t + i, s + i); }
+  for (; i < part; i += HOST_LINE) for (int k = 0; k < 4; k++) { FETCH_(s + k * part + i + FETCHED); move_line_(t + k * part + i, s + k * part + i); }
+  for (i = 4 * part; i + HOST_LINE <= n; i += HOST_LINE) { FETCH_(s + i + FETCHED); move_line_(t + i, s + i); }
   memcpy(t + i, s + i, (size_t)(n - i));
 }
+enum { FETCHED_ROWS = 2 };
 void carry_far_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
   if (STREAMS && dst == GDRAM && n * rows >= STREAMED) {
     for (int64_t k = 0; k < rows; k++) put_past_(t + k * ts, s + k * fs, n);
     ALL_ARE_PUT_();
     return;
   }
-  const int64_t head = FAR(src) ? smaller_(n, FETCHED) : 0;
+  const int64_t head = FAR(src) ? smaller_(n, AHEAD) : 0;
+  for (int64_t k = 0; k < smaller_(rows, FETCHED_ROWS); k++) for (int64_t i = 0; i < head; i += HOST_LINE) FETCH_(s + k * fs + i);
   for (int64_t k = 0; k < rows; k++, t += ts, s += fs) {
-    if (k + 1 < rows) for (int64_t i = 0; i < head; i += HOST_LINE) __builtin_prefetch(s + fs + i);
+    if (k + FETCHED_ROWS < rows) for (int64_t i = 0; i < head; i += HOST_LINE) FETCH_(s + FETCHED_ROWS * fs + i);
     if (head && n >= AHEAD) fetch_(t, s, n); else memcpy(t, s, (size_t)n);
   }
 }

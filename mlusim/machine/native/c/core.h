@@ -64,6 +64,29 @@ ALWAYS void await_(Core *m, int waits) {
 #define AHEAD (1 << 12)
 #define STREAMED (1 << 14) /* instructions of at least this many bytes are written past the caches, in pieces of at least SEGMENT */
 #define SEGMENT (1 << 9)
+#define HOST_LINE 64
+#define FETCHED 2048 /* bytes of prefetching, into the second level of caches, for which more lines are in transit than for the first */
+#define FETCH_(s) __builtin_prefetch(s, 0, 2)
+#if defined(__AVX2__)
+typedef long long W4_ __attribute__((vector_size(32)));
+#if defined(__clang__)
+#define PUT_PAST_(p, v) __builtin_nontemporal_store(v, p)
+#else
+#define PUT_PAST_(p, v) __builtin_ia32_movntdq256(p, v)
+#endif
+#define ALL_ARE_PUT_() __builtin_ia32_sfence()
+#define STREAMS 1
+#else
+typedef long long W4_ __attribute__((vector_size(16)));
+#define PUT_PAST_(p, v) (*(p) = (v))
+#define ALL_ARE_PUT_()
+#define STREAMS 0
+#endif
+enum { HALF_ = sizeof(W4_) };
+/* Write a line past the caches. */
+ALWAYS void line_past_(uint8_t *t, const uint8_t *s) {
+  for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + k, HALF_); PUT_PAST_((W4_ *)(t + k), w); }
+}
 void carry_far_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows);
 /* Copy *n* bytes from src to dst, or *rows* rows of *n* bytes. */
 ALWAYS void carry_(int dst, int src, uint8_t *t, const uint8_t *s, int64_t n) {
@@ -86,6 +109,8 @@ COLD void land_(Core *m, const Flight *f);
 COLD void drain_(Core *m, int pipes);
 COLD void settle_now_(Core *m, int pipe);
 ALWAYS void settle_(Core *m, int pipe) { if (UNLIKELY(m->pending)) settle_now_(m, pipe); }
+/* Return whether something is pending when an instruction settles its pipe that is performed together with others. */
+ALWAYS int pends_(Core *m) { if (m->pending & OPENING) head_settles_(m); return m->pending != 0; }
 /* Like Core._land_inside of machine/core.py: the last effect in flight lands if no other one on its pipe waits. */
 ALWAYS int inside_(Core *m, const Flight *f) {
   const Alloc *a = (Alloc *)m->allocs;

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mlusim.engine.recipes import copy_rows as at, steps
 from mlusim.engine.recipes.copy_rows import CopyForm, copy_of
-from mlusim.isa.table import ISA
+from mlusim.isa.table import ISA, NUMBERS
 from mlusim.memory.space import DIRECTIONS
 from mlusim.time.copy_costs import FUNCTIONS, LINE_COPY, LOADED, OFF_CHIP, ON_CHIP, ROWS_LOAD, Charge
 
@@ -55,9 +55,33 @@ def _function(form: CopyForm) -> Lines:
     yield "  m->site = site;"
     yield from _looked(form)
     for step in form.steps:
-        done = DONE[type(step)]
-        yield from done(form) if callable(done) else done
+        yield from _done(type(step), form)
     yield "}"
+
+
+def _done(kind: type, form: CopyForm) -> Iterator[str] | Sequence[str]:
+    """Return the lines of a step of the *kind*."""
+    lines = DONE[kind]
+    return lines(form) if callable(lines) else lines
+
+
+@functools.cache
+def lane_parts(direction: int) -> tuple[str, str]:
+    """Return a C function that says whether a blocking copy of one piece in *direction* can be one of several instructions that C performs together, and one that accounts for it.
+
+    One that may poll a flag is not.
+    """
+    form = next(form for form in copy_of(ISA["memcpy"]).forms if form.lanes == "one")
+    broken = ["m->idle_directions >> d & 1", f"!(m->{_LANES[form.lanes]} >> d & 1)", "size <= POLL_BYTES"]
+    broken += (text for condition in form.conditions for text in _broken(condition, rows=False))
+    head = f"copy_{direction}(Core *m, Ptr dst_p, Ptr src_p, int64_t size"
+    begun = f"  enum {{ d = {direction}, row = {NUMBERS['memcpy']} }}; const At dst = see(m, dst_p), src = see(m, src_p);"
+    kinds = [type(step) for step in form.steps if isinstance(step, at.Traffic | at.ChargeLine | steps.Count)]
+    paid = [line for kind in kinds for line in _done(kind, form)]
+    last = "  m->source = number_(src_p); m->source_at = src.o;"
+    checks = [f"ALWAYS int fits_{head}) {{", begun, f"  return !({' || '.join(broken)});", "}"]
+    charges = [f"ALWAYS void paid_{head}, int64_t many_) {{", begun, *paid, last, "}"]
+    return "\n".join(checks), "\n".join(charges)
 
 
 @functools.cache

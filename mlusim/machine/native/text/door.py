@@ -34,6 +34,7 @@ from mlusim.machine.native.text.screen import (
 )
 from mlusim.machine.native.text.sums import adds, later
 from mlusim.machine.native.text.templates import SUFFIX, Each, RowCall, body, each
+from mlusim.memory.space import Space
 from mlusim.time.log import FOR_ALL, FOR_IO, FOR_MOVE
 from mlusim.time.work import IN_SRAM, READS, TENSOR_SETUP, WRITES, macs
 
@@ -94,24 +95,35 @@ def door(use: Use, arch: Arch, mode: Mode = Mode.ALONE) -> str | None:
 
 
 @frozen
-class Lane:
-    """A call of a row that does the same to each of ``elem_count`` elements, in parts: what `text.joined` joins with others.
+class LaneOperand:
+    """A pointer of a `Lane`: its name, its bytes per element, its memories, and whether it is written, or by an atomic."""
 
-    *checks* is a C function of the call's arguments that returns whether the row's door performs it, *charges* one
-    that accounts for *many_* calls; *settles* says whether it first settles a pipe, *repeats* whether only
-    ``elem_count`` decides its charges. *numbers* are declarations of the scalars that *each* names, of a name and a given value.
+    name: str
+    size: int
+    spaces: frozenset[Space]
+    written: bool
+    atomic: bool = False
+
+
+@frozen
+class Lane:
+    """A call that does the same to each of a number of elements, in parts: what `text.joined` joins with others.
+
+    *checks* is a C function ``fits_`` and *name*, of the call's arguments, that returns whether C performs it, *charges*
+    one ``paid_`` and *name* that accounts for *many_* calls; *names* are their arguments. *settles* says whether the call
+    first settles a pipe, *repeats* whether only the number of elements decides its charges. *numbers* are declarations
+    of the scalars that *each* names, of a name and a given value.
     """
 
-    use: Use
-    row: Intrinsic
+    name: str
     names: tuple[str, ...]
-    types: Mapping[str, DType]
+    operands: tuple[LaneOperand, ...]
     each: Each
     checks: str
     charges: str
     settles: bool
-    repeats: bool
-    numbers: Mapping[str, Callable[[str, str], str]]
+    repeats: bool = False
+    numbers: Mapping[str, Callable[[str, str], str]] = {}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -306,14 +318,13 @@ class _Door:
         passes = f"  return !({' || '.join(self._broken())});"
         lead = self.types[self.row.same[0]] if self.row.same else next(iter(self.types.values()))
         return Lane(
-            use=self.use,
-            row=self.row,
+            name=name,
             names=tuple(self.given),
-            types=self.types,
+            operands=tuple(map(self._of_lane, self.operands)),
             each=whole,
-            checks="\n".join([f"ALWAYS int {name}_fits({parameters}) {{", *facts, passes, "}"]),
+            checks="\n".join([f"ALWAYS int fits_{name}({parameters}) {{", *facts, passes, "}"]),
             charges="\n".join(
-                [f"ALWAYS void {name}_paid({parameters}, int64_t many_) {{", *facts, *charged, "}"]
+                [f"ALWAYS void paid_{name}({parameters}, int64_t many_) {{", *facts, *charged, "}"]
             ),
             settles=any(isinstance(step, steps.Settle) for step in self.steps),
             repeats=len(charged) == 1 and charged[0].startswith(REPEATED),
@@ -322,6 +333,12 @@ class _Door:
                 for name in self.given
                 if name not in pointers and name != "elem_count"
             },
+        )
+
+    def _of_lane(self, o: Operand) -> LaneOperand:
+        written = o.access != "read"
+        return LaneOperand(
+            o.name, self.types[o.name].size, frozenset(o.spaces), written, written and self.row.atomic
         )
 
     @property

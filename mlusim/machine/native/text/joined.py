@@ -3,44 +3,66 @@
 A row's own door checks its operands, loads them and stores its result, once more for each instruction. Where several rows
 work on the same number of elements, a joined function keeps what one has computed for the next, and stores only what
 is left in the end. It performs all of them, or none: if a check fails, if numbers of elements differ, or if two of
-their operands overlap, the doors are called one after the other.
+their operands overlap, the doors are called one after the other.  A blocking copy of one piece does the same to each
+element as well: it is joined with what computes on the bytes that it loads or stores.
 """
 
+import functools
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Arch
-from mlusim.machine.native.text.door import Lane, Use, lane
-from mlusim.machine.native.text.templates import SUFFIX
-from mlusim.memory.space import Space
+from mlusim.machine.native.text.copies import lane_parts
+from mlusim.machine.native.text.door import Lane, LaneOperand, Use, lane
+from mlusim.machine.native.text.templates import SUFFIX, Each
+from mlusim.memory.space import DIRECTIONS, GDRAM, LDRAM, SRAM
 
 MOST_ROWS = 16
 MOST_POINTERS = 10  # of which each is compared with those that are written
+COPY = "memcpy"
 
 
 @frozen
 class JoinedCall:
-    """A call that may be joined with others: its *use* and location, and its arguments as C without effects."""
+    """A call that may be joined with others: its *use* and location, and its arguments as C without effects.
+
+    Of a copy, the first three, and its *direction*.
+    """
 
     use: Use
     values: tuple[str, ...]
     site: int
+    direction: int = -1
+
+    def lane(self, arch: Arch) -> Lane | None:
+        """Return its parts; None if it is not done element by element."""
+        return lane(self.use, arch) if self.direction < 0 else _copy(self.use, self.direction)
+
+    @property
+    def polls(self) -> bool:
+        """Return whether a repetition of it may be polling."""
+        way = DIRECTIONS[self.direction]
+        return self.direction >= 0 and way.src in (GDRAM, SRAM) and way.dst not in (GDRAM, SRAM)
 
 
-@frozen
-class _Place:
-    """A pointer of the joined calls: its bytes per element, its memories, whether it is written, and whether by atomics."""
-
-    size: int
-    spaces: frozenset[Space]
-    written: bool
-    atomic: bool
-
-    def meets(self, other: "_Place") -> bool:
-        """Return whether an overlap with *other* would matter."""
-        return (self.written or other.written) and bool(self.spaces & other.spaces)
+@functools.cache
+def _copy(use: Use, direction: int) -> Lane:
+    size, way = max(a.dtype.size for a in use.arguments if a.dtype), DIRECTIONS[direction]
+    checks, charges = lane_parts(direction)
+    return Lane(
+        name=f"copy_{direction}",
+        names=("dst", "src", "size"),
+        operands=(
+            LaneOperand("dst", size, frozenset([way.dst]), written=True),
+            LaneOperand("src", size, frozenset([way.src]), written=False),
+        ),
+        each=Each("a", (("a", "src", f"u{8 * size}"),), (), f"u{8 * size}"),
+        checks=checks,
+        charges=charges,
+        settles=True,
+    )
 
 
 @define
@@ -52,19 +74,21 @@ class Joined:
 
     def fits(self, calls: Sequence[JoinedCall], call: JoinedCall) -> bool:
         """Return whether *call* can be joined with *calls* before it."""
-        if lane(call.use, self.arch) is None:
+        if len(calls) == MOST_ROWS:
             return False
         function = _Function([*calls, call], self.arch)
-        if not calls:
-            return function.places is not None
-        shared = set(_Function(calls, self.arch).pointers) & set(_Function([call], self.arch).pointers)
-        return bool(shared) and function.places is not None
+        return function.places is not None and (call.polls or function.shares(len(calls)))
 
     def call(self, calls: Sequence[JoinedCall]) -> str:
-        """Return a call in C that performs *calls*, all or none, and returns whether it did."""
+        """Return a call in C that performs *calls*, all or none, and returns whether it did.
+
+        "" if that is not worth it: all are copies, or one has no pointer of another.
+        """
         function, name = _Function(calls, self.arch), f"joined_{len(self.texts)}"
+        if all(c.direction >= 0 for c in calls) or not all(map(function.shares, range(len(calls)))):
+            return ""
         for part in function.lanes:
-            self.texts[part.use.name] = f"{part.checks}\n{part.charges}\n"
+            self.texts[part.name] = f"{part.checks}\n{part.charges}\n"
         self.texts[name] = "\n".join(function.lines(name)) + "\n"
         return f"{name}({', '.join(['m', *function.pointers, *function.counts, *function.numbers])})"
 
@@ -74,49 +98,57 @@ class _Function:
 
     def __init__(self, calls: Sequence[JoinedCall], arch: Arch) -> None:
         self.calls = calls
-        self.lanes = [part for call in calls if (part := lane(call.use, arch)) is not None]
+        self.lanes = [part for call in calls if (part := call.lane(arch)) is not None]
         self.pointers: dict[str, int] = {}
         self.counts: dict[str, int] = {}
         self.numbers: list[str] = []
         self._parameters: list[str] = []
+        self._bytes: set[int] = set()  # the counts that are of bytes
         # The arguments of each call as parameters of the function, by name.
         self._arguments = [self._taken(part, call) for part, call in zip(self.lanes, calls, strict=True)]
         self.places = self._described()
 
     def _taken(self, part: Lane, call: JoinedCall) -> dict[str, str]:
         taken: dict[str, str] = {}
-        for name, argument, value in zip(part.names, call.use.arguments, call.values, strict=True):
-            if argument.pointer:
+        for n, (name, value) in enumerate(zip(part.names, call.values, strict=True)):
+            if any(o.name == name for o in part.operands):
                 taken[name] = f"p_{self.pointers.setdefault(value, len(self.pointers))}"
-            elif name == "elem_count":
-                taken[name] = f"n_{self.counts.setdefault(value, len(self.counts))}"
+            elif name in ("elem_count", "size"):
+                counted = value if name == "elem_count" else f"(int64_t)({value})"
+                number = self.counts.setdefault(counted, len(self.counts))
+                taken[name] = f"n_{number}"
+                if name == "size":
+                    self._bytes.add(number)
             else:
                 taken[name] = f"g_{len(self.numbers)}"
-                suffix = SUFFIX[argument.dtype.name]  # type: ignore[union-attr]
+                suffix = SUFFIX[call.use.arguments[n].dtype.name]  # type: ignore[union-attr]
                 self._parameters.append(f"T_{suffix} {taken[name]}")
                 self.numbers.append(value)
         return taken
 
-    def _described(self) -> list[_Place] | None:
-        if len(self.calls) > MOST_ROWS or len(self.pointers) > MOST_POINTERS:
+    def _described(self) -> list[LaneOperand] | None:
+        if len(self.pointers) > MOST_POINTERS:
             return None
-        places: dict[str, _Place] = {}
+        places: dict[str, LaneOperand] = {}
         for part, arguments in zip(self.lanes, self._arguments, strict=True):
             if not {name for _, name, _ in part.each.numbers} <= arguments.keys():
                 return None
-            for o in part.row.operands.values():
-                at = arguments[o.name]
-                if not at.startswith("p_"):
-                    continue
-                written = o.access != "read"
-                new = _Place(
-                    part.types[o.name].size, frozenset(o.spaces), written, written and part.row.atomic
-                )
-                old = places.setdefault(at, new)
+            for new in part.operands:
+                old = places.setdefault(arguments[new.name], new)
                 if (old.size, old.atomic) != (new.size, new.atomic):
                     return None
-                places[at] = _Place(new.size, old.spaces & new.spaces, old.written or written, new.atomic)
+                written = old.written or new.written
+                places[arguments[new.name]] = evolve(old, spaces=old.spaces & new.spaces, written=written)
+        if self._bytes and len({place.size for place in places.values()}) > 1:
+            return None
         return [places[f"p_{n}"] for n in range(len(places))]
+
+    def shares(self, nth: int) -> bool:
+        """Return whether the call *nth* has a pointer of another."""
+        others = {a for n, arguments in enumerate(self._arguments) if n != nth for a in arguments.values()}
+        return any(a in others for a in self._arguments[nth].values() if a.startswith("p_"))
+
+    # -- the text ----------------------------------------------------------------------------------
 
     def lines(self, name: str) -> Iterator[str]:
         """Render the function, line by line."""
@@ -127,12 +159,14 @@ class _Function:
             *self._parameters,
         ]
         yield f"static __attribute__((noinline)) int {name}({', '.join(parameters)}) {{"
+        yield f"  const int64_t n_ = n_0{f' / {self._size}' if 0 in self._bytes else ''};"
         yield from (f"  if (UNLIKELY({test})) return 0;" for test in self._broken())
         for n in self.pointers.values():
             yield f"  uint8_t *x_{n} = at(see(m, p_{n}));"
         yield from self._numbers()
-        yield "  INDEPENDENT for (int64_t i = 0; i < n_0; i++) {"
-        yield from self._loop()
+        yield from self._streamed()
+        yield f"  INDEPENDENT for (int64_t i = {'4 * part' if self._loaded or self._stored else 0}; i < n_; i++) {{"
+        yield from self._element(())
         yield "  }"
         yield from self._charges()
         sites = [call.site for part, call in zip(self.lanes, self.calls, strict=True) if part.settles]
@@ -140,22 +174,62 @@ class _Function:
         yield "  return 1;"
         yield "}"
 
+    @property
+    def _size(self) -> int:
+        return next(place.size for place in self.places or ())
+
+    @property
+    def _loaded(self) -> list[int]:
+        """Return the pointers from which copies load off chip."""
+        return self._copied("src")
+
+    @property
+    def _stored(self) -> list[int]:
+        """Return the pointers to which copies store off chip."""
+        return [n for n in self._copied("dst") if GDRAM in (self.places or ())[n].spaces]
+
+    def _copied(self, side: str) -> list[int]:
+        far = {GDRAM, LDRAM}
+        pointers = (
+            int(a[side][2:]) for a, c in zip(self._arguments, self.calls, strict=True) if c.direction >= 0
+        )
+        return [n for n in dict.fromkeys(pointers) if (self.places or ())[n].spaces & far]
+
     def _broken(self) -> Iterator[str]:
         """Yield the conditions under which the doors are called."""
-        yield from (f"n_{n} != n_0" for n in range(1, len(self.counts)))
-        if any(part.settles for part in self.lanes):
-            yield "m->pending"
+        for n in self.counts.values():
+            if n in self._bytes:
+                yield f"n_{n} != n_ * {self._size}"
+            elif n:
+                yield f"n_{n} != n_"
+        yield from self._polled()
         tests = (
-            f"!{part.use.name}_fits({', '.join(['m', *arguments.values()])})"
+            f"!fits_{part.name}({', '.join(['m', *arguments.values()])})"
             for part, arguments in zip(self.lanes, self._arguments, strict=True)
         )
         yield from dict.fromkeys(tests)
         for (n, one), (k, other) in combinations(enumerate(self.places or ()), 2):
-            if one.meets(other):
+            # An overlap with memory that is written matters.
+            if (one.written or other.written) and one.spaces & other.spaces:
                 # Atomics read and write the memory itself, one after the other.
                 exact = int(one.atomic and other.atomic and one.size == other.size)
-                spans = f"see(m, p_{n}), n_0 * {one.size}, see(m, p_{k}), n_0 * {other.size}"
+                spans = f"see(m, p_{n}), n_ * {one.size}, see(m, p_{k}), n_ * {other.size}"
                 yield f"laps({spans}, {exact})"
+        for n in self._stored:
+            yield f"n_ * {self._size} >= STREAMED && (uintptr_t)at(see(m, p_{n})) % HOST_LINE"
+        if any(part.settles for part in self.lanes):
+            yield "pends_(m)" if self.lanes[0].settles else "m->pending"
+
+    def _polled(self) -> Iterator[str]:
+        """Yield the conditions under which a copy may be polling: that the copy before it had its source."""
+        before = ""
+        for call, arguments in zip(self.calls, self._arguments, strict=True):
+            if call.polls:
+                source = arguments["src"]
+                last = f"m->source == number_({source}) && m->source_at == offset_({source})"
+                yield f"{source} == {before}" if before else last
+            if call.direction >= 0:
+                before = arguments["src"]
 
     def _numbers(self) -> Iterator[str]:
         """Render the scalars of each call, converted to the type of its operands."""
@@ -163,8 +237,30 @@ class _Function:
             for _, name, _ in part.each.numbers:
                 yield f"  const {part.numbers[name](f'c_{n}_{name}', arguments[name])}"
 
-    def _loop(self) -> Iterator[str]:
-        """Render what happens to one element; numbers in memory that one core alone sees are kept until all are computed."""
+    def _streamed(self) -> Iterator[str]:
+        """Render the loop over four parts at once, line by line, of operands that copies carry off chip and that are as long as those written past the caches."""
+        if not self._loaded and not self._stored:
+            return
+        size, lines = self._size, f"HOST_LINE / {self._size}"
+        yield f"  const int64_t part = n_ * {size} >= STREAMED ? n_ / 4 & -(int64_t)({lines}) : 0;"
+        yield f"  for (int64_t q = 0; q < part; q += {lines}) for (int64_t k = 0; k < 4; k++) {{"
+        yield "    const int64_t b = k * part + q;"
+        yield from (f"    FETCH_(x_{n} + b * {size} + FETCHED);" for n in self._loaded)
+        for n in self._stored:
+            yield f"    uint8_t l_{n}[HOST_LINE] __attribute__((aligned(HOST_LINE)));"
+        yield f"    INDEPENDENT for (int64_t i = b; i < b + {lines}; i++) {{"
+        yield from self._element(self._stored)
+        yield "    }"
+        yield from (f"    line_past_(x_{n} + b * {size}, l_{n});" for n in self._stored)
+        yield "  }"
+        if self._stored:
+            yield "  if (part) ALL_ARE_PUT_();"
+
+    def _element(self, lines: Sequence[int]) -> Iterator[str]:
+        """Render what happens to one element; all but the targets of atomics are kept until all are computed.
+
+        What is stored to the pointers *lines* goes to a line ``l_``.
+        """
         held: dict[str, tuple[str, str]] = {}  # what each pointer's element is, with its type
         places = dict(enumerate(self.places or ()))
         for n, (part, arguments) in enumerate(zip(self.lanes, self._arguments, strict=True)):
@@ -187,17 +283,18 @@ class _Function:
             to = f"((T_{suffix} *)x_{at})[i]" if atomic else f"r_{n}"
             yield f"    {{ {' '.join(reads)} {to} = {value} }}"
         for at, (name, suffix) in held.items():
-            if places[int(at)].written:
+            if int(at) in lines:
+                yield f"    ((T_{suffix} *)l_{at})[i - b] = {name};"
+            elif places[int(at)].written:
                 yield f"    ((T_{suffix} *)x_{at})[i] = {name};"
 
     def _charges(self) -> Iterator[str]:
         """Render the accounts of all calls, those of equal ones together."""
         for n, (part, arguments) in enumerate(zip(self.lanes, self._arguments, strict=True)):
-            same = [k for k, other in enumerate(self.lanes) if other.use == part.use]
-            if part.repeats and same[0] < n:
-                continue
-            text = f"{part.use.name}_paid({', '.join(['m', *arguments.values()])}"
-            yield f"  {text}, {len(same) if part.repeats else 1});"
+            same = [k for k, other in enumerate(self.lanes) if other.name == part.name]
+            if not part.repeats or same[0] == n:
+                text = f"paid_{part.name}({', '.join(['m', *arguments.values()])}"
+                yield f"  {text}, {len(same) if part.repeats else 1});"
 
 
 def _seen(name: str, have: str, suffix: str) -> str:
