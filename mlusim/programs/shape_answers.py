@@ -14,7 +14,7 @@ from mlusim.document import members
 from mlusim.errors import UsageError
 from mlusim.formula.expr import INT32_MAX, Constraint, Var
 from mlusim.plan.claims import Claim, ScaleLimit, Verdict, parse_claim
-from mlusim.plan.solver import Frontier
+from mlusim.plan.solver import Frontier, bisect
 
 if TYPE_CHECKING:
     from mlusim.programs.largest import Failure, Shapes
@@ -327,7 +327,7 @@ def tested_claim(shapes: "Shapes", text: str) -> TestedClaim:
     samples: dict[int, ClaimSample] = {}
     for number in _spread(list(range(len(every)))):
         at = every[number]
-        admits = _last(lambda value, at=at: admitted({**at, y: value}))  # type: ignore[misc]
+        admits = bisect(lambda below, at=at: admitted({**at, y: below + 1}), INT32_MAX)  # type: ignore[misc]
         # A claim that holds shows where the runs end.
         start = max(1, min(admits, shapes.variables()[y]))
         runs, fails = shapes.largest(y, at, start, near=True)
@@ -377,20 +377,6 @@ def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> l
     if not beside:
         return [{}]
     (x,) = beside
-    end = _last(lambda value: admitted({x: value, y: 1}))
+    end = bisect(lambda below: admitted({x: below + 1, y: 1}), INT32_MAX)
     ends = [value for value in (end, _end(shapes, x, y, end)[0]) if 0 < value < INT32_MAX]
     return [{x: value} for value in sampled(max(ends, default=1), shapes.given(x), min(ends, default=1))]
-
-
-def _last(holds: Callable[[int], bool]) -> int:
-    """Return the last value up to which *holds* is true of every value from 1 on; 0 if it is false of 1."""
-    # Doubling, then bisection: a claim holds up to one value, and the range reaches 2^31.
-    low, high = 0, 1
-    while high < INT32_MAX and holds(high):
-        low, high = high, min(2 * high, INT32_MAX)
-    if high == INT32_MAX and holds(high):
-        return INT32_MAX
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
