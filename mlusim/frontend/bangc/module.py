@@ -22,7 +22,7 @@ from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.fitting import Fitting, check_structure, device_variable, made_structure
 from mlusim.frontend.bangc.form_data import Translated
-from mlusim.frontend.bangc.ir.walk import Outlived, branches, outlived, steps, walk
+from mlusim.frontend.bangc.ir.walk import Outlived, branches, may_store, outlived, steps, walk
 from mlusim.frontend.bangc.link import File, LinkPlan, StackFrames, declared_memory, link
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.parse.sources import Options
@@ -203,9 +203,12 @@ class BangKernel(Kernel):
 
     @cached_property
     def unguarded(self) -> bool:
-        """True if the code never tests on which kind of core it runs."""
+        """True if the code may store to memory by itself, and never tests on which kind of core it runs."""
         code = (c for part in self.plan.parts for c in part.code.values())
-        return not ({"is_mpu", "is_ipu"} & set(self.plan.rows) or any("coreId" in c.co_names for c in code))
+        if {"is_mpu", "is_ipu"} & set(self.plan.rows) or any("coreId" in c.co_names for c in code):
+            return False
+        functions = (part.file.form.functions[s] for part in self.plan.parts for s in part.code)
+        return any(may_store(walk(function.body)) for function in functions)
 
     @cached_property
     def outlived(self) -> tuple[Outlived, ...]:

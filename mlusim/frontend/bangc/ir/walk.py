@@ -50,6 +50,20 @@ def changed(nodes: Iterable[Any]) -> Mapping[ir.Local, int]:
     return Counter(place.local for place in stores if isinstance(place, ir.LocalStorage))
 
 
+def may_store(nodes: Iterable[Any]) -> bool:
+    """Return whether *nodes* may store to memory without an instruction: anywhere but in a function's own variables."""
+    return any(
+        isinstance(n, ir.LibraryCall | ir.Asm) or (isinstance(n, _STORES) and not _own(n.place))
+        for n in nodes
+    )
+
+
+def _own(place: ir.Place) -> bool:
+    while isinstance(place, ir.Member):
+        place = place.base
+    return isinstance(place, ir.LocalStorage)
+
+
 def acts(value: ir.Expr, *, calls: bool = True) -> bool:
     """Return whether *value* contains a store or, with *calls*, a call that may store."""
     kinds = (*_STORES, *_CALLS) if calls else _STORES
