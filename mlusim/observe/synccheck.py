@@ -5,7 +5,7 @@ import functools
 import itertools
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +156,7 @@ class SyncCheck(Checker):
             helper = self._leaving.early(label, waiting)
             if helper is not None:
                 early.setdefault(helper, []).append(label)
-            end = self._leaving.returned.get(label)
+            end = self._leaving.returned(label)
             if end is not None and (helper is None or end not in {helper.kernel, self._leaving.last}):
                 left.setdefault(end, []).append(label)
         return [
@@ -232,16 +232,13 @@ class Leaving:
         self._body = None if code is None else function_of(code)
         self._helpers = _reaching(function) if isinstance(function, FunctionType) else set()
         self._names = {key[-1] for key in self._helpers}
-        # Of functions of BANG C: their return statements, and last lines.
-        self._ends: Mapping[tuple[str, int, str], Any] = getattr(body, "returns", dict)()
-        ends = None if code is None else self._ends.get(function_of(code))
-        self.last = (
-            None if ends is None or code is None else Site(file_of(code), ends[1])
-        )  # the kernel's last line
+        self._returns: Callable[[], Mapping[tuple[str, int, str], Any]] = getattr(body, "returns", dict)
+        self._sites: dict[tuple[int, int], Site] = {}  # of returns, by code object and last instruction
         self._beginning: Core | None = None
         self._frames: dict[Core, FrameType] = {}
         self._left: dict[str, Counter[Left]] = {}
-        self.returned: dict[str, Site] = {}  # by task, the place at which the kernel's function returned
+        # By task, how the kernel's function returned: the code, its last instruction and line, or the place.
+        self._returned: dict[str, tuple[CodeType, int, int] | Site] = {}
 
     def begin(self, core: "Core") -> None:
         """Begin to trace the kernel's function of *core*."""
@@ -253,7 +250,7 @@ class Leaving:
         """Note where the task of *core* returned from the kernel."""
         frame = self._frames.pop(core, None)
         if frame is not None:
-            self.returned[core.place.label] = self._end(frame)
+            self._returned[core.place.label] = frame.f_code, frame.f_lasti, frame.f_lineno
         elif not self._frames:
             self.close()
 
@@ -266,7 +263,7 @@ class Leaving:
     def went(self, label: str, way: TaskWay) -> None:
         """Take the *way* of the task *label*, which C has run."""
         if way.returned is not None:
-            self.returned[label] = way.returned
+            self._returned[label] = way.returned
         helpers = ((out, n) for out, n in way.left.items() if out.function in self._helpers)
         self._left[label] = Counter(
             {Left(out.function[-1], out.site, out.caller, out.call, out.kernel): n for out, n in helpers}
@@ -308,20 +305,35 @@ class Leaving:
             return
         label = frames[id(above)].place.label
         caller = callers[0]
-        left = Left(
-            frame.f_code.co_name, self._end(frame), caller.f_code.co_name, _site(caller), _site(above)
-        )
+        code, at = frame.f_code, frame.f_lasti
+        site = self._sites.get((id(code), at)) or self._end(code, at, frame.f_lineno)
+        left = Left(code.co_name, site, caller.f_code.co_name, _site(caller), _site(above))
         self._left.setdefault(label, Counter())[left] += 1
 
-    def _end(self, frame: FrameType) -> Site:
-        """Return where *frame*, which has ended, returned: a function of BANG C without a return statement there at its last line."""
-        code = frame.f_code
+    @functools.cached_property
+    def _ends(self) -> "Mapping[tuple[str, int, str], Any]":
+        """Of functions of BANG C: their return statements, and the lines of their ends."""
+        return self._returns()
+
+    @property
+    def last(self) -> Site | None:
+        """Return the end of a kernel of BANG C; None of another."""
+        file, *_ = key = self._body or ("", 0, "")
+        return Site(file, self._ends[key][1]) if key in self._ends else None
+
+    def returned(self, label: str) -> Site | None:
+        """Return the place at which the kernel's function returned in the task *label*."""
+        out = self._returned.get(label)
+        return out if out is None or isinstance(out, Site) else self._end(*out)
+
+    def _end(self, code: CodeType, instruction: int, line: int) -> Site:
+        """Return where a function returned at an *instruction* of *line*: one of BANG C without a return statement there at its end."""
         spans, end = self._ends.get(function_of(code), ((), 0))
-        at = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+        at = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
         place = at[0], (at[2] or 0) + 1
-        if not end or any(s[1:3] <= place < s[3:5] for s in spans):
-            return _site(frame)
-        return Site(file_of(code), end)
+        explicit = not end or any(s[1:3] <= place < s[3:5] for s in spans)
+        site = self._sites[id(code), instruction] = Site(file_of(code), line if explicit else end)
+        return site
 
 
 def _site(frame: FrameType) -> Site:

@@ -26,7 +26,7 @@ class Ways:
 
     def task_end(self, core: Any) -> None:
         """Keep the record of a task that ends; that of a union that ends is over."""
-        self._ended[core] = core.place, core.seat.leaving.copy()
+        self._ended[core] = core.place, core.seat.leaving[0].copy()
         if core.union.finished():
             self._forget(core.union)
 
@@ -39,7 +39,7 @@ class Ways:
         """Keep the records of the tasks on the cores *running*, which have not returned: a fault ends them."""
         for core in running:
             if core.c.leaving:
-                record = core.seat.leaving.copy()
+                record = core.seat.leaving[0].copy()
                 record["returned"] = 0
                 self._ended[core] = core.place, record
 

@@ -719,13 +719,12 @@ class Screen(Observer):
         c.records = self._accesses.ctypes.data
         c.context = 0
         c.parts = 0
-        c.leaving = (
-            core.seat.begins_leaving() if self.looks & Screened.SYNC and not core.union.block else None
-        )
 
     def begin(self, core: "NativeCore") -> None:
         """Begin a task on *core*."""
         self.equip(core)
+        if self.looks & Screened.SYNC and not core.union.block:
+            core.c.leaving = core.seat.begins_leaving()
         if core.union.block and self._stores["lacking"]:
             self._forget_lacking()
         core.mlu.watch = self.watch(self, core)

@@ -47,6 +47,7 @@ NO_STORE = 0xFFFFFFFF << 32  # the last store, in the upper half of a word: -1
 NO_READ = 0xFFFFFFFF  # the last read, in the lower half
 WORDS = 8  # words of an allocation: bytes, size, address, space and access, bytes read; three of a screen (`layout.Alloc`)
 READ = 4  # the position of the bytes that copies read
+LEAVING_HEAD = 4  # words before the calls of a record of returns
 WINDOW_HEAD = len(WINDOW.names or ()) - 2  # words before the recorded events
 FLAGS, KEY, LAST = 5, 6, 7  # the positions of a screen's words
 FIRST_FLIGHTS = 64
@@ -413,16 +414,14 @@ class Seat:
         return _where(self._cell_flags)
 
     @functools.cached_property
-    def leaving(self) -> "np.void":
-        """The record of a task's returns from functions (`machine.native.text.screen.LEAVING`)."""
-        record: np.void = pages(LEAVING.itemsize).view(LEAVING)[0]
-        return record
+    def leaving(self) -> "np.ndarray[Any, Any]":
+        """The record of a task's returns from functions, one element (`machine.native.text.screen.LEAVING`)."""
+        return pages(LEAVING.itemsize).view(LEAVING)
 
     def begins_leaving(self) -> int:
         """Return the address of the record of returns, for a task that begins."""
-        for name in ("calls", "many", "returned", "unclear"):
-            self.leaving[name] = 0
-        return int(self.leaving.__array_interface__["data"][0])
+        self.leaving.view(np.int64)[:LEAVING_HEAD] = 0
+        return _where(self.leaving)
 
     def variable(self, number: int) -> tuple[int, int, int]:
         """Return the bytes of a variable in C and of its elements, as `run.NativeForm.nowhere` expects them.
