@@ -405,7 +405,10 @@ def _check_alignment(row: Intrinsic, arguments: Mapping[str, Any], generation: i
         pointer = arguments[operand.name]
         if generation != 2 or operand.name not in row.aligned or not isinstance(pointer, Ptr):
             continue
-        nbytes = extent(operand, arguments) * pointer.view.itemsize
+        count = extent(operand, arguments)
+        if operand.partial:  # as far as its memory reaches
+            count = min(count, pointer.view.size - pointer.index)
+        nbytes = count * pointer.view.itemsize
         if pointer.address % 64 or nbytes % 128:
             return RuleFault(
                 f"{operand.name} has {nbytes} {plural(nbytes, 'byte')} at {pointer.address:#x}",

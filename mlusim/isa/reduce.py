@@ -165,8 +165,9 @@ def bang_sum(src: Tile, elem_count: int) -> Any:
     passes=Passes.REDUCTION,
     source="vendor declaration header, selection and search",
     native=(
-        "int64_t n = 128 / (int64_t)sizeof *src; for (int64_t k = 0; k < elem_count; k += n) dst[k] = "
-        "lane_sum_$src(src + k, smaller_(n, elem_count - k));"
+        "int64_t n = 128 / (int64_t)sizeof *src; for (int64_t k = 0; k < elem_count; k += n) { "
+        "const int64_t many_ = smaller_(n, elem_count - k); const T_$dst sum_ = lane_sum_$src(src + k, many_); "
+        "if (generation == 2) memset(dst + k, 0, (size_t)(many_ * (int64_t)sizeof *dst)); dst[k] = sum_; }"
     ),
 )
 def bang_reduce_sum(dst: Tile, src: Tile, elem_count: int, generation: Generation) -> None:

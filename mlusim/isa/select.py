@@ -61,6 +61,31 @@ def _unpack(bitmask: Tile, count: int) -> Any:
     return np.unpackbits(bitmask, -1, count, "little").view(np.bool_)
 
 
+_EACH = "for (int64_t i = 0; i < elem_count; i++)"
+_BIT_IN_C = "bitmask[i >> 3] >> (i & 7) & 1"
+
+
+def _filtered(test: str) -> str:
+    """Render `_compact` in C, of the elements for which *test* is true."""
+    return (
+        f"int64_t kept_ = 0, line_ = 128 / (int64_t)sizeof *dst; {_EACH} kept_ += {test}; "
+        "const int64_t end_ = generation > 2 ? kept_ : (kept_ + line_ - 1) / line_ * line_; if (end_ > room_dst) SLOW; "
+        f"int64_t k = 0; {_EACH} if ({test}) dst[k++] = src[i]; "
+        "if (end_ > k) memset(dst + k, 0, (size_t)((end_ - k) * (int64_t)sizeof *dst)); result = kept_;"
+    )
+
+
+def _selected(test: str) -> str:
+    """Render `_select` in C, of the elements for which *test* is true."""
+    return (
+        f"int64_t kept_ = 0, line_ = 128 / (int64_t)sizeof *dst; {_EACH} kept_ += {test}; "
+        "int64_t end_ = line_ * (1 + (kept_ + line_ - 1) / line_); if (end_ > room_dst) SLOW; "
+        "if (generation == 2) memset(dst, 0, 128); uint32_t number_of = (uint32_t)kept_; memcpy(dst, &number_of, 4); "
+        f"int64_t k = line_; {_EACH} if ({test}) dst[k++] = src[i]; "
+        "memset(dst + k, 0, (size_t)((end_ - k) * (int64_t)sizeof *dst));"
+    )
+
+
 @intrinsic(
     "__bang_filter",
     writes={"dst": "elem_count"},
@@ -71,11 +96,7 @@ def _unpack(bitmask: Tile, count: int) -> Any:
     partial=("dst",),
     flow=Flow.MIXING,
     source="vendor declaration header, selection and search",
-    native=(
-        "int64_t kept_ = 0; for (int64_t i = 0; i < elem_count; i++) kept_ += GET_$mask(mask[i]) != "
-        "0; if (kept_ > room_dst) SLOW; int64_t k = 0; for (int64_t i = 0; i < elem_count; i++) if "
-        "(GET_$mask(mask[i]) != 0) dst[k++] = src[i]; result = kept_;"
-    ),
+    native=_filtered("GET_$mask(mask[i]) != 0"),
 )
 def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: Generation) -> Unsigned:
     """Keep the elements whose mask is not zero, packed; returns their number.
@@ -99,11 +120,7 @@ def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: G
     rules=_BITS,
     aligned=("dst", "src"),
     source="vendor declaration header, selection and search",
-    native=(
-        "int64_t kept_ = 0; for (int64_t i = 0; i < elem_count; i++) kept_ += (bitmask[i >> 3] >> (i "
-        "& 7) & 1); if (kept_ > room_dst) SLOW; int64_t k = 0; for (int64_t i = 0; i < elem_count; "
-        "i++) if ((bitmask[i >> 3] >> (i & 7) & 1)) dst[k++] = src[i]; result = kept_;"
-    ),
+    native=_filtered(_BIT_IN_C),
 )
 def bang_filter_bitindex(
     dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation
@@ -148,14 +165,7 @@ def _select(dst: Tile, chosen: Tile, generation: int) -> None:
     partial=("dst",),
     flow=Flow.MIXING,
     source="vendor declaration header, selection and search",
-    native=(
-        "int64_t kept_ = 0, line_ = 128 / (int64_t)sizeof *dst; for (int64_t i = 0; i < elem_count; "
-        "i++) kept_ += GET_$index(index[i]) != 0; int64_t end_ = line_ * (1 + (kept_ + line_ - 1) / "
-        "line_); if (end_ > room_dst) SLOW; uint32_t number_of = (uint32_t)kept_; memcpy(dst, "
-        "&number_of, 4); int64_t k = line_; for (int64_t i = 0; i < elem_count; i++) if "
-        "(GET_$index(index[i]) != 0) dst[k++] = src[i]; memset(dst + k, 0, (size_t)((end_ - k) * "
-        "(int64_t)sizeof *dst));"
-    ),
+    native=_selected("GET_$index(index[i]) != 0"),
 )
 def bang_select(dst: Tile, src: Tile, index: Tile, elem_count: int, generation: Generation) -> None:
     """Keep the elements whose *index* is not zero, after a line of 128 bytes with their number.
@@ -179,14 +189,7 @@ def bang_select(dst: Tile, src: Tile, index: Tile, elem_count: int, generation: 
     rules=_BITS,
     aligned=("dst", "src"),
     source="vendor declaration header, selection and search",
-    native=(
-        "int64_t kept_ = 0, line_ = 128 / (int64_t)sizeof *dst; for (int64_t i = 0; i < elem_count; "
-        "i++) kept_ += (bitmask[i >> 3] >> (i & 7) & 1); int64_t end_ = line_ * (1 + (kept_ + line_ - "
-        "1) / line_); if (end_ > room_dst) SLOW; uint32_t number_of = (uint32_t)kept_; memcpy(dst, "
-        "&number_of, 4); int64_t k = line_; for (int64_t i = 0; i < elem_count; i++) if ((bitmask[i "
-        ">> 3] >> (i & 7) & 1)) dst[k++] = src[i]; memset(dst + k, 0, (size_t)((end_ - k) * "
-        "(int64_t)sizeof *dst));"
-    ),
+    native=_selected(_BIT_IN_C),
 )
 def bang_select_bitindex(
     dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation

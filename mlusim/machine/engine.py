@@ -81,11 +81,6 @@ class Engine:
         return PYTHON
 
     @staticmethod
-    def takes(arch: Arch) -> bool:
-        """Return whether kernels for *arch* become C: not if operands have to be aligned, which only Python checks."""
-        return arch.generation != 2
-
-    @staticmethod
     def performs(row: "Intrinsic", arch: Arch) -> bool:
         """Return whether *row* has C on *arch* for at least one element type; otherwise C calls Python for it."""
         return is_native(row, arch)
@@ -115,7 +110,7 @@ class Engine:
         counting = inside and wants_counts(watching) and self.is_worth_compiling(request)
         noting = bool(watching) and request.options.timing and wants_steps(watching)
         watched = bool(watching) and not (counting or noting) and hears_of_instructions(watching)
-        why = _why_not(request.kernel, board, watched=watched, counted=counted, drawn=drawn)
+        why = _why_not(request.kernel, watched=watched, counted=counted, drawn=drawn)
         mode = Mode.NOTED if noting else Mode.ALONE
         loaded = self._loaded(request.kernel, board, why, mode, covered=counting)
         asked = 1 if noting else self.threads
@@ -129,7 +124,7 @@ class Engine:
         native = getattr(request.kernel, "native", None)
         if self.name == PYTHON or self.compiler is None or counted or drawn or native is None:
             return None
-        if not self.takes(board.arch) or (self.name == AUTO and debugged()):
+        if self.name == AUTO and debugged():
             return None
         return screening_of(request, board.arch, watching, self.compiler, tries=self.name == AUTO)
 
@@ -258,7 +253,7 @@ def _ready_session(
     return None if loaded is None else session_of((screen,), None, loaded, None, screen)
 
 
-def _why_not(kernel: "Kernel", board: Board, *, watched: bool, counted: bool, drawn: bool) -> str | None:
+def _why_not(kernel: "Kernel", *, watched: bool, counted: bool, drawn: bool) -> str | None:
     """Return why C cannot run a launch of *kernel*; None if it can."""
     if getattr(kernel, "native", None) is None:
         return f"{kernel.name} is Python; only kernels of BANG C sources become C"
@@ -268,6 +263,4 @@ def _why_not(kernel: "Kernel", board: Board, *, watched: bool, counted: bool, dr
         return "only the Python engine counts instructions, which have a limit here; limit seconds or growth, or take that engine"
     if drawn:
         return "only the Python engine draws a schedule from a seed; leave the seed out, or take the Python engine"
-    if not Engine.takes(board.arch):
-        return f"{board.arch.name} has alignment rules that only the Python engine checks"
     return None

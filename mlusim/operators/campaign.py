@@ -176,7 +176,7 @@ def _portions(jobs: Sequence[Job]) -> list[OneAfterTheOther]:
     memory = {}
     for key, (job, *_) in cases.items():
         case = find_case(find_operator(job.operator), job.case)
-        if job.engine == NATIVE or (case.slow and takes_source(job.board, job.options)):
+        if job.engine == NATIVE or (case.slow and takes_source(job.options)):
             memory[key] = case.memory
     large = sorted((key for key in memory if memory[key]), key=lambda key: -memory[key])
     portions = [[job for key in large for job in cases.pop(key)]] if large else []

@@ -120,7 +120,7 @@ class Run:
     @cached_property
     def efficiency(self) -> Efficiency | None:
         """The efficiency of the call; None if nothing was launched."""
-        return None if self.rate is None else self.rate(sum(launch.time_us for launch in self.launches))
+        return None if self.rate is None else self.rate(sum([launch.time_us for launch in self.launches]))
 
     @property
     def passed(self) -> bool:
@@ -285,8 +285,9 @@ def attempt(
     policy: str | None = None,
     options: LaunchOptions = USUAL_OPTIONS,
     handle: Handle | None = None,
+    outputs: bool = True,
 ) -> Run:
-    """Call the host interface, with *handle* or a new one with *options*, and return the outcome, whatever the status."""
+    """Call the host interface, with *handle* or a new one with *options*, and return the outcome, whatever the status; with *outputs* unless it fails."""
     spec = _operator(operator)
     arrays = _arrays(spec, inputs)
     complete = _complete(spec, {} if params is None else params)
@@ -300,12 +301,11 @@ def attempt(
     except Fault as fault:
         show_kernel(fault)
         raise
-    returned = [t.name for t in spec.outputs if tensors[t.name] is not None] if status == SUCCESS else []
     return Run(
         operator=spec.name,
         board=handle.board.name,
         status=status,
-        outputs={name: handle.device.take(tensors[name]) for name in returned},
+        outputs=_taken(spec, handle, tensors) if outputs and status == SUCCESS else {},
         launches=tuple(handle.launches),
         rate=_rate(spec, handle, arrays, complete),
         message=handle.last_error,
@@ -456,7 +456,7 @@ def _tensors(
         if array is None:
             tensors[t.name] = descriptors[t.name] = None
             continue
-        descriptor = TensorDescriptor(array.shape, array.dtype, t.layout)
+        descriptor = _descriptor(array.shape, array.dtype, t.layout)
         # A dtype that no board has stays a word in the descriptor, for the host function to refuse by its
         # status; the tensor has its bytes.
         if isinstance(descriptor.dtype, str):
@@ -469,6 +469,10 @@ def _tensors(
             _check_sizes(spec, t.name, shapes[t.name][0], params)
             tensors[t.name], descriptors[t.name] = _output(handle, t, *shapes[t.name])
     return tensors, descriptors
+
+
+_descriptor = functools.lru_cache(maxsize=64)(TensorDescriptor)
+"""Return the descriptor of a shape, an element type and a layout; it is a value, which calls on many boards share."""
 
 
 def _check_sizes(spec: Operator, name: str, shape: tuple[int, ...], params: Mapping[str, Any]) -> None:
@@ -494,12 +498,18 @@ def _output_shapes(
 
 def _output(handle: Handle, t: Tensor, shape: tuple[int, ...], dtype: str) -> tuple[Any, TensorDescriptor]:
     """Return the tensor of an output; if the checks will refuse its dtype or its size, a substitute."""
-    descriptor = TensorDescriptor(shape, dtype, t.layout)
+    descriptor = _descriptor(tuple(shape), dtype, t.layout)
     of_board = not isinstance(descriptor.dtype, str)
     # Nothing is allocated for a tensor that is refused by its size.
     if descriptor.size >= LARGE_TENSOR:
         return handle.device.empty((0,), "uint8"), descriptor
     return handle.device.empty(shape, descriptor.dtype if of_board else "uint8"), descriptor
+
+
+def _taken(spec: Operator, handle: Handle, tensors: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    """Move the outputs from the device, and return them by name."""
+    names = [t.name for t in spec.outputs if tensors[t.name] is not None]
+    return {name: handle.device.take(tensors[name]) for name in names}
 
 
 def _rate(
@@ -518,13 +528,13 @@ SOURCE = ".mlu"  # kernel.mlu beside kernel.py
 PARSER = "clang"  # the package that parses kernel.mlu; an extra
 
 
-def takes_source(board: str | Board, options: LaunchOptions) -> bool:
-    """Return whether a call on *board* runs from ``kernel.mlu``: the caller chose no engine, and nothing observes the launch.
+def takes_source(options: LaunchOptions) -> bool:
+    """Return whether a call runs from ``kernel.mlu``: the caller chose no engine, and nothing observes the launch.
 
-    False if there is no C compiler or no parser for BANG C, or if the board's kernels cannot be rendered to C.
+    False if there is no C compiler or no parser for BANG C.
     """
     # An engine that the caller chose is not replaced.
-    if engine_of(options.engine) != AUTO or preferred() != AUTO or not Engine.takes(find_board(board).arch):
+    if engine_of(options.engine) != AUTO or preferred() != AUTO:
         return False
     watched = bool(options.observe) or options.seed is not None or looks_inside(attendants())
     if watched or limit_of(None).instructions is not None:
@@ -539,7 +549,7 @@ def source_compiles() -> bool:
 
 def source_handle(board: str | Board, policy: str | None, options: LaunchOptions) -> "Handle | None":
     """Return a handle that launches ``kernel.mlu`` where `takes_source` says so, else None."""
-    return SourceHandle(board, policy=policy, options=options) if takes_source(board, options) else None
+    return SourceHandle(board, policy=policy, options=options) if takes_source(options) else None
 
 
 class SourceHandle(Handle):

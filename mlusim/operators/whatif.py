@@ -8,10 +8,8 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.engine.preference import AUTO, PYTHON
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.host.handle import Handle
-from mlusim.machine.engine import Engine
 from mlusim.machine.kernel import UNION1, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.options import LaunchOptions
@@ -147,8 +145,7 @@ class _Study:
             ):
                 return self._retimed(before, board)
         why = self._difference(board, choices)
-        # A board that C does not support does not end the study.
-        options = LaunchOptions(engine=AUTO if Engine.takes(board.arch) else PYTHON)
+        options = LaunchOptions()
         handle = source_handle(board, self.policy, options)
         run = attempt(
             self.spec,
@@ -158,9 +155,9 @@ class _Study:
             policy=self.policy,
             options=options,
             handle=handle,
+            # A study keeps one run for each architecture, and outputs are most of its bytes.
+            outputs=self.outputs,
         )
-        # A study keeps one run for each architecture, and outputs are most of its bytes.
-        run = run if self.outputs else evolve(run, outputs={})
         # The run made other launches than were noted without launching: the host interface chooses by their
         # results.
         if choices is not None and not _came(choices, run):
@@ -172,7 +169,7 @@ class _Study:
         """Return the answer of the host interface on *board* and its launches, none of which is performed; None if it needs their results."""
         handle = _Choices(board, self.policy)
         try:
-            run = attempt(self.spec, self.inputs, self.params, handle=handle)
+            run = attempt(self.spec, self.inputs, self.params, handle=handle, outputs=False)
         except (AttributeError, IndexError, TypeError):  # the host interface looks at results of its launches
             return None, None
         return run, tuple(handle.choices)
@@ -209,18 +206,18 @@ def _came(choices: Choices, run: Run) -> bool:
 
 
 def _shown(shapes: list[tuple[tuple[int, ...], str]]) -> str:
-    distinct = dict.fromkeys(f"{kind} {'x'.join(map(str, dim))}" for dim, kind in shapes)
+    distinct = dict.fromkeys([f"{kind} {'x'.join(map(str, dim))}" for dim, kind in shapes])
     return ", ".join(distinct) or "nothing"
 
 
 def _on(spec: Operator, run: Run, board: Board) -> Run:
     """Return *run* with its launches timed for *board*."""
-    launches = tuple(launch.on(board) for launch in run.launches)
+    launches = tuple([launch.on(board) for launch in run.launches])
     rate, reached = None, run.efficiency
     if reached is not None:
         dtype = str(run.inputs[spec.primary].dtype)
         rate = functools.partial(efficiency, board, dtype, reached.theory_ops, reached.theory_ios)
-    layouts = tuple(evolve(layout, board=board.name) for layout in run.layouts)
+    layouts = tuple([evolve(layout, board=board.name) for layout in run.layouts])
     return evolve(run, board=board.name, launches=launches, rate=rate, layouts=layouts)
 
 
@@ -254,7 +251,7 @@ def _row(answer: WhatIf, base: float | None, group: str | None) -> WhatIfRow:
 
 def launches_row(board: str, how: str, why: str, launches: Sequence[Launch], base: float | None) -> WhatIfRow:
     """Return the row of *launches* on *board*, whose time is compared with *base* us."""
-    time_us = sum(launch.time_us for launch in launches) if launches else None
+    time_us = sum([launch.time_us for launch in launches]) if launches else None
     bandwidth, compute = shares(launches) if launches else (None, None)
     bands = [launch.time_band for launch in launches]
     return WhatIfRow(
@@ -264,12 +261,12 @@ def launches_row(board: str, how: str, why: str, launches: Sequence[Launch], bas
         why,
         time_us=time_us,
         # The sums of the lowest and of the highest times that the model allows.
-        time_band=(sum(low for low, _ in bands), sum(high for _, high in bands)) if bands else None,
+        time_band=(sum([low for low, _ in bands]), sum([high for _, high in bands])) if bands else None,
         speed_up=base / time_us if base is not None and time_us else None,
-        launches=tuple(f"{launch.kernel} {_shown([(launch.dim, launch.kind)])}" for launch in launches),
+        launches=tuple([f"{launch.kernel} {_shown([(launch.dim, launch.kind)])}" for launch in launches]),
         bandwidth_share=bandwidth,
         compute_share=compute,
-        engines=tuple(launch.engine for launch in launches),
+        engines=tuple([launch.engine for launch in launches]),
     )
 
 

@@ -45,9 +45,13 @@ def cases(row):
             yield types, scalars
 
 
-def some_cases(row):
-    """One type of those that the row takes, with each choice of numbers."""
-    found = list(cases(row))
+def some_cases(row, generation=3):
+    """One type of those that the row takes on boards of a generation, with each choice of numbers."""
+    found = [
+        (types, scalars)
+        for types, scalars in cases(row)
+        if all(dtype in row.operands[name].dtypes_on(generation) for name, dtype in types.items())
+    ]
     chosen = found[NUMBERS[row.name] % len(found)][0] if found else {}
     return [(types, scalars) for types, scalars in found if types == chosen]
 
@@ -93,7 +97,7 @@ def program_of(family, board, every):
     uses = {}
     for row in rows:
         if row.name in ISA and not row.control:
-            for types, scalars in (cases if every else some_cases)(row):
+            for types, scalars in cases(row) if every else some_cases(row, board.arch.generation):
                 use = use_of(row, types, scalars)
                 if door(use, board.arch) is not None:
                     uses.setdefault(use, len(uses))

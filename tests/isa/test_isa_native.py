@@ -5,6 +5,7 @@ import shlex
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from isa_native import Setting, board_with, cases, program_of, run, same_numbers, some_cases, use_of
 from isa_rows import counts_of
 
@@ -94,13 +95,13 @@ def _quick_compiler(monkeypatch):
         monkeypatch.setenv("MLUSIM_CC", shlex.join((*command, "-O1")))
 
 
-def try_row(row, types, scalars, *, every=False):
+def try_row(row, types, scalars, **options):
     """Whole lines, then tails; where C has the row. Returns whether it has."""
     counts = counts_of(row)
     for n, count in enumerate((None, 1, 61)):
         if count is None or ("elem_count" in counts and not row.rules):
             changed = {} if count is None else {"elem_count": count}
-            if not compare(row, types, scalars, counts | changed, every=every, seed=n):
+            if not compare(row, types, scalars, counts | changed, seed=n, **options):
                 return False
     return True
 
@@ -176,6 +177,40 @@ def test_both_engines_do_the_same_with_every_type(row):
     """Random bits, all element types, whole lines and tails."""
     for types, scalars in cases(row):
         try_row(row, types, scalars, every=True)
+
+
+ON_2XX = tuple(row for row in ROWS if row.operands and row.available(270))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("row", ON_2XX, ids=lambda row: row.name)
+def test_both_engines_do_the_same_on_mlu2xx(row):
+    """Random bits, all element types that these boards have, whole lines and tails, which they refuse."""
+    for types, scalars in cases(row):
+        try_row(row, types, scalars, every=True, board="MLU270-S4")
+
+
+VARIED_ON_2XX = (  # by generation, as far as C has them, and some that are not
+    *("bang_filter", "bang_select_bitindex", "bang_fcmpfilter", "bang_reduce_sum", "bang_float2half_up"),
+    *("bang_add", "bang_mul_scalar", "bang_cycle_add", "bang_transpose", "bang_count", "bang_write_zero"),
+)
+
+
+@given(
+    name=st.sampled_from(VARIED_ON_2XX),
+    count=st.sampled_from([None, 32, 64, 96, 512, 1024, 61]),
+    offsets=st.lists(st.sampled_from([0, 64, 128, 192, 2, 4, 32, 96]), min_size=3, max_size=3),
+    seed=st.integers(0, 99),
+)
+def test_mlu2xx_refuses_operands_at_odd_places_on_both_engines(name, count, offsets, seed):
+    """Wherever operands begin and end: the same bytes where the board takes them, else the same sentence."""
+    row = ISA[name]
+    counts = counts_of(row)
+    changed = {"elem_count": count} if count and "elem_count" in counts else {}
+    for types, scalars in some_cases(row, 2):
+        places = dict(zip(types, offsets, strict=False))
+
+        assert compare(row, types, scalars, counts | changed, board="MLU270-S4", offsets=places, seed=seed)
 
 
 def test_most_rows_have_a_body_in_c():

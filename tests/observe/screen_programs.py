@@ -91,11 +91,11 @@ USUAL = (0, 0, 1, 4, 4, 5, 6, 6, 14, 16, 28, 35)  # more often than others
 ARGUMENTS = 4096  # elements
 
 
-def loaded(folder):
+def loaded(folder, board="MLU370-X4"):
     """The kernel that carries programs out."""
     path = folder / "programs.mlu"
     path.write_text(SOURCE)
-    return bangc.load(path)["Run"]
+    return bangc.load(path, board=board)["Run"]
 
 
 def program(draw, *, union):
@@ -125,10 +125,21 @@ def program(draw, *, union):
 
 
 def told(
-    kernel, ops, engine, *, union, late, dirty, observe=tuple(CHECKERS), covered=False, threads=1, launches=2
+    kernel,
+    ops,
+    engine,
+    *,
+    union,
+    late,
+    dirty,
+    observe=tuple(CHECKERS),
+    covered=False,
+    threads=1,
+    launches=2,
+    board="MLU370-X4",
 ):
     """What checkers say of two *launches*, or more, of *ops* on the same memory, the bytes that they leave, what ran where it is *covered*, and what else a user sees."""
-    device = mlusim.Device("MLU370-X4")
+    device = mlusim.Device(board)
     out = device.empty(ARGUMENTS, np.float32) if dirty else device.put(np.zeros(ARGUMENTS, np.float32))
     # A launch that is given little has one thread.
     held = ops if threads == 1 else np.vstack((ops, np.zeros((1 << 19, ops.shape[1]), ops.dtype)))

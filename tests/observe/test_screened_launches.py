@@ -49,6 +49,15 @@ def test_random_programs_are_told_as_in_python(kernel):
     assert any(findings for _, findings in found)
 
 
+def test_random_programs_are_told_as_in_python_on_mlu2xx(tmp_path):
+    """There instructions refuse operands that are not at lines, on both engines alike."""
+    kernel = loaded(tmp_path, "MLU270-S4")
+    found = [compared(kernel, seed, board="MLU270-S4") for seed in range(24)]
+
+    assert any(ran and not findings for ran, findings in found)
+    assert any(findings for _, findings in found)
+
+
 CLEAN = [
     (0, 255, 0, 64, 64, 0),
     (1, 255, 0, 0, 64, 128),

@@ -13,7 +13,6 @@ from mlusim.bang import NRAM2GDRAM, Mlu, Ptr, kernel
 from mlusim.document import plain
 from mlusim.errors import MlusimError, StatusError, UsageError
 from mlusim.host import Status
-from mlusim.machine.engine import Engine
 from mlusim.machine.options import LaunchOptions
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import attempt
@@ -62,8 +61,7 @@ def test_other_work_is_run_again(boards, why):
 def one(name, inputs, board):
     """The run of an operator's ``kernel.mlu`` on *board*, whose loads are known to wait or not, or the sentence that it ends with."""
     try:
-        options = LaunchOptions(engine="native" if Engine.takes(mlusim.find_board(board).arch) else "python")
-        run = attempt(name, inputs, board=board, options=options)
+        run = attempt(name, inputs, board=board, options=LaunchOptions(engine="native"))
     except MlusimError as error:
         return str(error)
     return run if run.status == Status.MLUOP_STATUS_SUCCESS else run.message

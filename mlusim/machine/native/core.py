@@ -464,7 +464,10 @@ class NativeCore(Core):
     def _sit(self, seat: Seat) -> None:
         session, mlu, tally = self.session, self.mlu, self.session.tally
         directions = self._loaded.directions(
-            mlu.directions, memory_core=self.place.memory_core, away=session.policies[0].compiled
+            mlu.directions,
+            session.board.arch.generation,
+            memory_core=self.place.memory_core,
+            away=session.policies[0].compiled,
         )
         facts = self.place.memory_core, self.log is not None, self.late, session.compiled
         if self._loaded.program.recursive:

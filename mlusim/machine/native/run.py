@@ -27,7 +27,7 @@ from mlusim.machine.native.text.layout import preamble
 from mlusim.machine.native.text.screen import CONSTANTS, KEPT_PAGE, Returns
 from mlusim.machine.native.text.templates import TENSOR_MARK, tensor_header
 from mlusim.machine.observed import ValueTest
-from mlusim.memory.space import DIRECTIONS, WRAM, Direction, Space
+from mlusim.memory.space import DIRECTIONS, WRAM, Direction, Space, grain
 
 if TYPE_CHECKING:
     from mlusim.engine.copies import Routes
@@ -44,6 +44,7 @@ OF_MODES = {
 UNSCREENED = "#define SCREENED_(...)\n#define IDLE_(test, result) if (UNLIKELY(test)) return result;\n"
 NOT_BESIDE = "#define BESIDE_(...)\n"
 NOT_NOTED = "#define NOTED_(...)\n"
+GRAINED = 3  # the generation whose alignments of copies are in copies.h, and which later ones have
 FLIES = "#define ASYNCHRONOUS\n"  # needs more records in a screened run
 
 
@@ -243,7 +244,9 @@ def _bits(lanes: Iterable[Direction]) -> int:
 
 
 @functools.lru_cache(maxsize=64)
-def _directions(routes: "Routes", *, memory_core: bool, away: bool) -> tuple[int, int, int, int]:
+def _directions(
+    routes: "Routes", generation: int, *, memory_core: bool, away: bool
+) -> tuple[int, int, int, int]:
     """Return as bits the directions of blocking copies, of blocking rows, and of asynchronous ones that C performs; and those without effect.
 
     The last belong to the other kind of core, in a launch for both kinds (*away*).
@@ -252,7 +255,11 @@ def _directions(routes: "Routes", *, memory_core: bool, away: bool) -> tuple[int
     # C has one function for both shapes of a copy, so it accepts a direction only if both may be
     # asynchronous.
     both = (d for d in routes.one_async if d in routes.two_async and WRAM not in (d.src, d.dst))
-    left = ~_bits(idle)
+    # It has the alignments of later generations; copies with other ones on MLU2xx are left to Python.
+    others = (
+        d for d in DIRECTIONS if grain(d, generation, strided=False) != grain(d, GRAINED, strided=False)
+    )
+    left = ~_bits(idle) & ~_bits(others)
     return _bits(routes.one) & left, _bits(routes.rows) & left, _bits(both) & left, _bits(idle)
 
 

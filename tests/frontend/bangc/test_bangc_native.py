@@ -9,6 +9,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import bfloat16
 from mlusim.errors import MlusimError, UsageError
 from mlusim.machine.hub import EveryStep
+from mlusim.machine.launch import Launch
 
 VECTORS = """\
 __nram__ float buf[1024];
@@ -332,3 +333,44 @@ def test_copies_of_every_length(load_once, size, rows):
     ]
 
     assert 4 * [3] == [launch.instructions["memcpy"] for launch in launches]
+
+
+ON_LINES = """\
+__nram__ char room[4096];
+__wram__ char weights[4096];
+__mlu_entry__ void OnLines(char *out, const char *in, int to, int from, int size, int rows, int which) {
+  __memcpy(room, in, 2048, GDRAM2NRAM);
+  __memcpy(weights, room, 2048, NRAM2WRAM);
+  switch (which) {
+    case 0: __memcpy(room + 2048 + to, room + from, size, NRAM2NRAM); break;
+    case 1: __memcpy_async(room + 2048 + to, room + from, size, NRAM2NRAM); __sync_compute(); break;
+    case 2: __memcpy_async(room + 2048 + to, room + from, size, NRAM2NRAM); __sync_copy_nram_to_nram(); break;
+    case 3: __memcpy(room + 2048 + to, room + from, size, NRAM2NRAM, 256, 192, rows - 1); break;
+    case 4: __memcpy(weights + 2048 + to, room + from, size, NRAM2WRAM); break;
+    case 5: __memcpy(room + 2048 + to, weights + from, size, WRAM2NRAM); break;
+    case 6: __memcpy_async(weights + 2048 + to, room + from, size, NRAM2WRAM); __sync_move(); break;
+    default: __memcpy(room + 2048 + to, in + from, size, GDRAM2NRAM, 256, 192, rows - 1);
+  }
+  __memcpy(out, room, 4096, NRAM2GDRAM);
+  __memcpy(room, weights, 4096, WRAM2NRAM);
+  __memcpy(out + 4096, room, 4096, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize("which", range(8))
+def test_copies_on_mlu2xx_begin_and_end_at_lines_on_both_engines(load_once, which):
+    """Inside NRAM, to WRAM and from it: where the board does not take the copy, the same sentence."""
+    kernel = load_once(ON_LINES, board="MLU270-S4")["OnLines"]
+    data, out = (
+        np.random.default_rng(which).integers(-128, 128, 4096).astype(np.int8),
+        np.zeros(8192, np.int8),
+    )
+    places = ((0, 0, 128), (64, 192, 128), (32, 64, 128), (64, 8, 64), (8, 64, 64), (0, 0, 48), (128, 3, 1))
+    outcomes = [
+        alike(kernel, (out, data, *place, 1 + n % 3, which), board="MLU270-S4")
+        for n, place in enumerate(places)
+    ]
+
+    assert [True, True] == [isinstance(outcome, Launch) for outcome in outcomes[:2]]
+    assert (which in (3, 7)) == all(isinstance(outcome, Launch) for outcome in outcomes)

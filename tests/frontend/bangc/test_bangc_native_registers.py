@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from engines import NATIVE, alike, run
 
+import mlusim
+from mlusim.errors import Unsupported
 from mlusim.isa.prototypes import prototypes
 from mlusim.isa.table import ISA
 
@@ -293,3 +295,26 @@ def test_memory_is_no_register(load):
     fault, _ = run(kernel, (np.zeros(8, np.float32),), "python")
 
     assert "memory is seen as a register of float" in str(fault)
+
+
+ABSENT = """
+__nram__ float buf[64];
+__mlu_global__ void Absent(float *dst) {
+  vv_float v;
+  __vv_move(v, 1.0f);
+  __vv_store(buf, v);
+  __memcpy(dst, buf, 256, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize("board", ["CE3226-V101", "MLU270-S4"])
+def test_c_has_no_registers_for_a_board_that_has_none(load_once, board):
+    """Python says that the board lacks them; C would execute them."""
+    kernel, arch = load_once(ABSENT, board=board)["Absent"], mlusim.find_board(board).arch
+    fault, _ = run(kernel, [np.zeros(64, np.float32)], "auto", board=board)
+
+    assert isinstance(fault, Unsupported)
+    assert f"__vv_move: {arch.name} does not have it" in str(fault)
+    assert kernel.native.program(arch) is None
+    assert f"__vv_move, which {arch.name} does not have" == kernel.native.problem

@@ -31,11 +31,11 @@ from mlusim.machine.native.text.door import (
     REGISTER_MEMORY,
     REGISTERS,
     RUN_TIME,
-    WAITS,
     NativeArgument,
     Use,
     door,
     lane,
+    waits_for,
 )
 from mlusim.machine.native.text.joined import COPY, JoinedCall
 from mlusim.machine.native.text.layout import MOST_ARGUMENTS
@@ -48,7 +48,7 @@ def intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
     code = _intrinsic(c, node)
     return (
         code
-        if node.row in WAITS or node.row in MEETS
+        if waits_for(ISA[node.row], c.arch) is not None or node.row in MEETS
         else screening.with_pointers(c, node.arguments, code, node.span)
     )
 
@@ -56,8 +56,9 @@ def intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
 def _intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
     number, site = NUMBERS[node.row], c.site(node.span)
     c.calls.setdefault((site, number), []).append(node)
-    if node.row in WAITS:
-        return f"(m->site = {site}, wait_(m, {number}, {WAITS[node.row]}))"
+    pipes = waits_for(ISA[node.row], c.arch)
+    if pipes is not None:
+        return f"(m->site = {site}, wait_(m, {number}, {pipes}))"
     if node.row in MEETS:
         passes = "m->memory_core" if MEETS[node.row] == "ipu" else "0"
         return f"meet_(m, {number}, {site}, {passes})"
@@ -69,6 +70,8 @@ def _intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
     # Copies of one and two dimensions; others are left to Python.
     if node.row in ("memcpy", "memcpy_async") and len(node.arguments) in (4, 7):
         return _copy(c, node, number, site)
+    if node.row in REGISTERS and not ISA[node.row].available(c.arch.bang_arch):
+        raise NoForm(f"{ISA[node.row].spelling}, which {c.arch.name} does not have")  # Python reports it
     if node.row in REGISTER_MEMORY:
         return register_transfer(c, node, _kinds(node))
     if node.row in REGISTERS:

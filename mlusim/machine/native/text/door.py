@@ -88,10 +88,13 @@ def door(use: Use, arch: Arch, mode: Mode = Mode.ALONE) -> str | None:
     (`machine.native.text.screen`).
     """
     try:
-        lines = list(_Door(use, arch, mode).lines())
+        head, *lines = _Door(use, arch, mode).lines()
     except Unknown:
         return None
-    return "\n".join(lines) + "\n"
+    # Without it the text is the same for several architectures, and is compiled once for them.
+    if any("generation" in line for line in lines):
+        head += f"\n  enum {{ generation = {arch.generation} }};"
+    return "\n".join([head, *lines]) + "\n"
 
 
 @frozen
@@ -171,7 +174,6 @@ class _Door:
         if (
             row.form not in ("dense", "load", "store", "strided")
             or row.control
-            or self.arch.generation == 2  # `_condition` has no C for MLU2xx's requirements on addresses
             or steps.Refuse() in self.steps
             or strides & set(self.given)
         ):
@@ -214,14 +216,15 @@ class _Door:
 
     def _facts(self) -> Iterator[str]:
         """Render the facts used by formulas: omitted arguments, sizes, kinds and phases of operands."""
-        facts: dict[str, int | str] = {"generation": self.arch.generation}
+        facts: dict[str, int | str] = {}
         for p in self.row.given:
             facts[f"{_RESERVED.get(p.name, p.name)}_given"] = int(p.name in self.given)
             if p.name in self.row.operands:
                 facts[f"pointer_{p.name}"] = int(p.name not in self.scalars)
                 facts[f"sizeof_{p.name}"] = self.types[p.name].size
                 facts[f"kind_{p.name}"] = f"KIND_{self.types[p.name].kind.upper()}"
-        yield f"  enum {{ {', '.join(f'{name} = {value}' for name, value in facts.items())} }};"
+        if facts:
+            yield f"  enum {{ {', '.join(f'{name} = {value}' for name, value in facts.items())} }};"
         for o in self.operands:
             yield f"  At a_{o.name} = see(m, p_{o.name}); const int64_t phase_{o.name} = a_{o.name}.o % {self.types[o.name].size}; (void)phase_{o.name};"
             if self.row.form == "strided":
@@ -255,9 +258,7 @@ class _Door:
         result = result_type(row).replace(
             "$src", SUFFIX[self.types["src"].name] if "src" in self.types else ""
         )
-        text = body(RowCall(row, self.types, self.scalars | self.absent))
-        if text is None:
-            raise Unknown(row.name)
+        text = self._body()
         # If it were inlined, its tiles would be on the stack of the kernel's own function.
         apart = "__attribute__((noinline)) " if "TILE" in text else ""
         yield f"PART {apart}{result} {self.use.name}(Core *m, {', '.join([*self._parameters(), 'int site'])}) {{"
@@ -305,6 +306,7 @@ class _Door:
         pointers = {name for name, argument in self.given.items() if argument.pointer}
         if (
             whole is None
+            or self._varies
             or self.row.form != "dense"
             or self.row.returns != "None"
             or counts != ["elem_count"]
@@ -334,6 +336,19 @@ class _Door:
                 if name not in pointers and name != "elem_count"
             },
         )
+    @property
+    def _varies(self) -> bool:
+        """Return whether what the row does depends on the generation."""
+        return any(p.kind == "generation" for p in self.row.parameters)
+
+    def _body(self) -> str:
+        """Render what the row does."""
+        row = self.row
+        text = body(RowCall(row, self.types, self.scalars | self.absent))
+        # On MLU2xx such a row does something else, and its C has to say what.
+        if text is None or (self._varies and self.arch.generation == 2 and "generation" not in text):
+            raise Unknown(row.name)
+        return text
 
     def _of_lane(self, o: Operand) -> LaneOperand:
         written = o.access != "read"
@@ -549,6 +564,9 @@ class _Door:
                 yield from self._leaves(o)
             case steps.Writable():
                 yield f"!a_{o.name}.a->writable"
+            case steps.Aligned():
+                nbytes = self._span(o) if o.partial else self._extent(o)
+                yield f"((a_{o.name}.a->address + (uint64_t)a_{o.name}.o) % 64 || {nbytes} % 128)"
 
     def _leaves(self, o: Operand) -> Iterator[str]:
         touched = self._extent(o)
@@ -697,10 +715,17 @@ def barrier(name: str) -> tuple[str, str]:
     return asked[0]
 
 
+def waits_for(row: Intrinsic, arch: Arch) -> int | None:
+    """Return the pipes for which *row* only waits on *arch*; None if it does more, or waits for others than in C."""
+    return None if arch.generation == 2 and row.name == "sync_copy_nram_to_nram" else WAITS.get(row.name)
+
+
 def is_native(row: Intrinsic, arch: Arch) -> bool:
     """Return whether the native engine has *row* in C on *arch*, for at least one element type."""
+    if row.name in WAITS:
+        return waits_for(row, arch) is not None
     if row.name in RUN_TIME:
-        return True
+        return row.available(arch.bang_arch)
     return any(door(use, arch) is not None for use in _uses(row))
 
 

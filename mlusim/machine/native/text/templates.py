@@ -212,9 +212,13 @@ def _to_int(_call: RowCall, mode: str) -> str:
 
 
 def _narrowing(_call: RowCall, mode: str) -> str:
-    if mode == "rn":
-        return "for (int64_t i = 0; i < elem_count; i++) dst[i] = PUT_$dst(src[i]);"
-    return f"for (int64_t i = 0; i < elem_count; i++) dst[i] = narrow_to_$dst((double)src[i], {MODES[mode]});"
+    value = "PUT_$dst(src[i])" if mode == "rn" else f"narrow_to_$dst((double)src[i], {MODES[mode]})"
+    return (
+        f"for (int64_t i = 0; i < elem_count; i++) {{ T_$dst x_ = {value};\n"
+        # MLU2xx, which has no other narrow type than half, has no infinity.
+        "    if (generation == 2 && isinf(GET_$dst(x_))) x_ = PUT_$dst(copysignf(65504.0f, GET_$dst(x_)));\n"
+        "    dst[i] = x_; }"
+    )
 
 
 def _reduction(call: RowCall, function: Any) -> Each | None:
@@ -271,6 +275,7 @@ def _compared_filter(call: RowCall) -> str:
         f"  int64_t kept_ = 0; {each} kept_ += {test};\n"
         "  const int64_t end_ = generation == 3 ? head_ + kept_ : head_ * (1 + (kept_ + head_ - 1) / head_);\n"
         "  if (end_ > room_dst) SLOW;\n"
+        "  if (generation == 2) memset(dst, 0, 128);\n"
         "  uint32_t number_ = (uint32_t)kept_; memcpy(dst, &number_, 4); int64_t k = head_;\n"
         f"  {each} if ({test}) dst[k++] = src0[i];\n"
         "  memset(dst + k, 0, (size_t)((end_ - k) * (int64_t)sizeof *dst));"
