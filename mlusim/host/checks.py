@@ -103,8 +103,13 @@ def _shown(value: object) -> str:
 def _flat(checks: Checks) -> Sequence[Check]:
     # A row may be a tuple of rows: `not_null` of several names returns one.
     flat: list[Check] = []
-    for check in checks:
-        flat.extend([check] if isinstance(check, Check) else _flat(check))
+    left = [*reversed(checks)]
+    while left:
+        check = left.pop()
+        if isinstance(check, Check):
+            flat.append(check)
+        else:
+            left += reversed(check)
     return flat
 
 

@@ -188,37 +188,37 @@ class Launch(Presented):
     @property
     def tasks(self) -> tuple[TaskWork, ...]:
         """Return the work of each task, from which the time is predicted; none if the launch was not timed."""
-        return self.forecast.tasks
+        return self.sums.forecast.tasks
 
     @property
     def time_us(self) -> float:
         """Return the predicted hardware time in us, computed at its first use; NaN if the launch was not timed."""
-        return self.forecast.found.time_us
+        return self.sums.forecast.found.time_us
 
     @property
     def bound(self) -> str:
         """Return the pipe that determines the predicted time."""
-        return self.forecast.found.bound
+        return self.sums.forecast.found.bound
 
     @property
     def busy_us(self) -> Mapping[str, float]:
         """Return the predicted time for which the busiest core kept each pipe busy, in us."""
-        return self.forecast.found.busy_us
+        return self.sums.forecast.found.busy_us
 
     @property
     def timeline(self) -> Timeline:
         """Return the predicted span and steps of each task."""
-        return self.forecast.timeline
+        return self.sums.forecast.timeline
 
     @property
     def unsure(self) -> tuple[Unsure, ...]:
         """Return the mechanisms that widen the band: those with a tenth of the time or more that at most one published measurement confirms."""
-        return self.forecast.unsure
+        return self.sums.forecast.unsure
 
     @property
     def time_band(self) -> tuple[float, float]:
         """Return the lowest and the highest time in us that constants and model allow; NaN if the launch was not timed."""
-        return self.forecast.band
+        return self.sums.forecast.band
 
     @property
     def profile(self) -> Profile:
@@ -226,7 +226,7 @@ class Launch(Presented):
 
         It is empty if the launch was not timed.
         """
-        return self.forecast.profile
+        return self.sums.forecast.profile
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -235,7 +235,7 @@ class Launch(Presented):
         Raises `UsageError` if the launch recorded no instructions; they are recorded for an observer such as
         `mlusim.EveryStep`.
         """
-        return lines(self.tasks, self.timeline, self.forecast.board)
+        return lines(self.tasks, self.timeline, self.sums.forecast.board)
 
     @property
     def because(self) -> tuple[str, ...]:
@@ -278,7 +278,7 @@ class Launch(Presented):
         A kernel sees only the architecture of its board, so the work is the same on any board of
         the same architecture that can start the launch; raises `UsageError` for another.
         """
-        target, origin, unions = find_board(board), self.forecast.board, self.forecast.unions
+        target, origin, unions = find_board(board), self.sums.forecast.board, self.sums.forecast.unions
         # The actions of a kernel follow from its architecture: other sizes would mean other loops.
         if target.arch.name != origin.arch.name:
             raise UsageError(

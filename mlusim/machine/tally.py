@@ -285,7 +285,7 @@ class Tally:
     @property
     def io_bytes(self) -> int:
         """Return the bytes that the IO-DMA carried for copies, atomics and fills."""
-        return sum(task.work[3] for task in self.tasks)  # the IO-DMA's place in the order of the pipes
+        return sum([task.work[3] for task in self.tasks])  # the IO-DMA's place in the order of the pipes
 
     @property
     def memory(self) -> dict[str, Usage]:

@@ -123,7 +123,7 @@ class Layout(Presented, RegionMap):
     @property
     def high_water(self) -> int:
         """Bytes of the largest stage: the most memory that the kernel uses."""
-        return max(s.used for s in self.stages)
+        return max([s.used for s in self.stages])
 
     @property
     def slack(self) -> int:

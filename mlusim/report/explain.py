@@ -285,8 +285,8 @@ def _shares(record: "CallRecord", of: Callable[[Figures], Mapping[str, float]]) 
 def weighted(record: "CallRecord", of: Callable[[Figures], float]) -> float | None:
     """Return the mean of a figure over all launches, weighted by their times; None if none was timed."""
     timed = [(launch.time_us, of(launch.figures)) for launch in record.launches if launch.figures is not None]
-    whole = sum(time for time, _ in timed)
-    return sum(time * value for time, value in timed) / whole if whole else None
+    whole = sum([time for time, _ in timed])
+    return sum([time * value for time, value in timed]) / whole if whole else None
 
 
 # -- causes ----------------------------------------------------------------------------------------

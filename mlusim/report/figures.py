@@ -133,15 +133,15 @@ def _busy(launch: "Launch", working: int) -> dict[str, float]:
     """Return each pipe's share of the launch without its start, over the working cores."""
     whole = (launch.time_us - launch.forecast.start_us) * working
     own = [span.busy_us for span in launch.timeline if not span.memory_core]
-    sums = [math.fsum(busy[n] for busy in own) for n in range(len(PIPES))]
+    sums = [math.fsum(of_pipe) for of_pipe in zip(*own, strict=True)] or [0.0] * len(PIPES)
     return {pipe: us / whole if whole > 0 else 0.0 for pipe, us in zip(PIPES, sums, strict=True)}
 
 
 def _starts(launch: "Launch") -> float:
     """Return the share of the vector cycles not spent on lines: starts of instructions, on-chip copies of MLU2xx."""
-    cycles = sum(task.work[VECTOR] for task in launch.tasks)
+    cycles = sum([task.work[VECTOR] for task in launch.tasks])
     # A line of 128 bytes takes one cycle, so that paid lines are cycles.
-    lines = sum(lanes.paid for lanes in launch.lanes.values()) // 128
+    lines = sum([lanes.paid for lanes in launch.lanes.values()]) // 128
     return (cycles - lines) / cycles if cycles else 0.0
 
 
@@ -197,29 +197,26 @@ def achieved(launches: "Sequence[Launch]") -> tuple[Achieved, ...]:
 
     The time is that of the vendor's efficiency formulas: the predicted one, including the start of each launch.
     """
-    time_us = sum(launch.time_us for launch in launches)
+    time_us = sum([launch.time_us for launch in launches])
     if not launches or not all(launch.tasks for launch in launches) or not time_us > 0:
         return ()
     board = launches[0].forecast.board
-    nbytes = sum(launch.io_bytes for launch in launches)
-    made = (
-        Achieved("GDRAM", nbytes / time_us / 1e3, "GB/s", board.io_bandwidth_gbs),
-        *_pipes(launches, board, time_us),
-    )
-    return tuple(one for one in made if one.share > LEAST)
+    nbytes = sum([launch.io_bytes for launch in launches])
+    far = Achieved("GDRAM", nbytes / time_us / 1e3, "GB/s", board.io_bandwidth_gbs)
+    return tuple([rate for rate in (far, *_pipes(launches, board, time_us)) if rate.share > LEAST])
 
 
 def shares(launches: "Sequence[Launch]") -> tuple[float, float]:
     """Return the share of the off-chip bandwidth, and the largest share of a compute pipe."""
-    found = {one.what: one.share for one in achieved(launches)}
-    return found.get("GDRAM", 0.0), max((found.get(pipe, 0.0) for pipe in ("vector", "tensor")), default=0.0)
+    by_name = {rate.what: rate.share for rate in achieved(launches)}
+    return by_name.get("GDRAM", 0.0), max(by_name.get("vector", 0.0), by_name.get("tensor", 0.0))
 
 
 def _pipes(launches: "Sequence[Launch]", board: Board, time_us: float) -> tuple[Achieved, ...]:
     cycles = board.cores * board.clock_mhz / 1e3  # of all cores, in Gcycle/s
     copied = sum([n for launch in launches for name, n in launch.traffic.items() if name in ON_CHIP])
-    lanes = sum(lane.used for launch in launches for lane in launch.lanes.values()) / LANE
-    logs = Counter(task.log for launch in launches for task in launch.tasks)
+    lanes = sum([lane.used for launch in launches for lane in launch.lanes.values()]) / LANE
+    logs = Counter([task.log for launch in launches for task in launch.tasks])
     totals = np.sum([many * log.total[SUMS:] for log, many in logs.items()], axis=0)
     products, busy, issued = totals[[TENSOR, TENSOR_CYCLES, SCALAR]].tolist()
     per_cycle = 2 * products / busy if busy else 0.0

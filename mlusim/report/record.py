@@ -160,7 +160,7 @@ class CallRecord:
     @property
     def io_bytes(self) -> int:
         """The bytes that were actually moved between the off-chip memory and the chip."""
-        return sum(launch.io_bytes for launch in self.launches)
+        return sum([launch.io_bytes for launch in self.launches])
 
     @property
     def off_chip(self) -> dict[str, int]:

@@ -26,6 +26,7 @@ from mlusim.time.log import (
     STALLS_OF,
     STORES,
     SUMS,
+    CoreLog,
     Rows,
     TaskWork,
     loads_of,
@@ -96,8 +97,14 @@ class Certainty:
         return inherited * math.exp((1 - thin) * sure + thin * math.log(THIN))
 
 
-def certainty(tasks: Sequence[TaskWork], board: Board, lasting: float, launching: float) -> Certainty:
-    """Return the certainty of the time of a launch.
+Amounts = dict[tuple[int, Pace], list[tuple[Mapping[Rate, float], Mapping[str, float]]]]
+"""By log and pace: what the tasks with this log spend in each mechanism and in each kind of time, in us, a chunk of the log after the other."""
+
+
+def certainty(
+    tasks: Sequence[TaskWork], board: Board, lasting: float, launching: float, amounts: Amounts
+) -> Certainty:
+    """Return the certainty of the time of a launch; *amounts* is kept for other boards with the same *tasks*.
 
     *lasting* is the total running time of its *tasks* in us, *launching* the fraction of the launch's time
     before its cores work. Time in which a core only waits is attributed to copies: to its loads, or to the
@@ -113,12 +120,14 @@ def certainty(tasks: Sequence[TaskWork], board: Board, lasting: float, launching
     for task in tasks:
         times[id(task.log)] = times.get(id(task.log), 0) + 1
     for task in {id(task.log): task for task in tasks}.values():
-        for (rows, _), often in zip(task.log.chunks, task.log.times, strict=True):
-            count, pace = times[id(task.log)] * often, paces[task.memory_core]
-            for rate, each in _spent(rows, pace).items():
-                spent[rate] = spent.get(rate, 0.0) + float(count @ each)
-            for kind, each in _kinds(rows, pace).items():
-                us[kind] += float(count @ each)
+        same = id(task.log), paces[task.memory_core]
+        if same not in amounts:
+            amounts[same] = _amounts(task.log, times[id(task.log)], paces[task.memory_core])
+        for in_mechanisms, in_kinds in amounts[same]:
+            for rate, part in in_mechanisms.items():
+                spent[rate] = spent.get(rate, 0.0) + part
+            for kind, part in in_kinds.items():
+                us[kind] += part
     busy = sum(us.values())
     us["copies beside other work"] += max(0.0, lasting - busy)
     kinds = {kind: (1 - launching) * part / max(lasting, busy) for kind, part in us.items()}
@@ -129,6 +138,18 @@ def certainty(tasks: Sequence[TaskWork], board: Board, lasting: float, launching
         if part > 0 and (shown := rate.on(board).shown_by) < ENOUGH
     ]
     return Certainty(kinds, tuple(sorted(few, key=lambda mechanism: -mechanism.part)))
+
+
+def _amounts(log: CoreLog, times: int, pace: Pace) -> list[tuple[Mapping[Rate, float], Mapping[str, float]]]:
+    """Return what *times* cores with *log* spend, as in `Amounts`."""
+    amounts: list[tuple[Mapping[Rate, float], Mapping[str, float]]] = []
+    for (rows, _), often in zip(log.chunks, log.times, strict=True):
+        count = times * often
+        in_mechanisms = {rate: float(count @ each) for rate, each in _spent(rows, pace).items()}
+        amounts.append(
+            (in_mechanisms, {kind: float(count @ each) for kind, each in _kinds(rows, pace).items()})
+        )
+    return amounts
 
 
 def named(mechanisms: Sequence[Unsure]) -> tuple[Unsure, ...]:

@@ -92,6 +92,11 @@ class CoreLog:
         return total
 
     @cached_property
+    def far_loads(self) -> int:
+        """The number of scalar loads from GDRAM."""
+        return int(loads_of(self.total[None])[0, :, 0].sum())
+
+    @cached_property
     def off_chip(self) -> tuple[int, int]:
         """The number of off-chip transfers of the core, and the bytes of the lines that they touch."""
         starts = SUMS + quantities.IO_STARTS

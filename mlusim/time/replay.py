@@ -8,7 +8,7 @@ work never makes anything end earlier.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -127,11 +127,15 @@ class Stack:
         # Concatenated because NumPy has a cost per call, and most logs have a few dozen distinct rows.
         chunks = [distinct for log in logs for distinct, _ in log.chunks]
         rows = np.concatenate(chunks) if chunks else np.zeros((0, COLUMNS), np.int64)
-        ends = list(accumulate(sum([len(distinct) for distinct, _ in log.chunks]) for log in logs))
-        times = np.concatenate([NO_TIMES, *(times for log in logs for times in log.times)])
+        ends, times = [0], [NO_TIMES]
+        for log in logs:
+            ends.append(sum(map(len, log.times), ends[-1]))
+            times += log.times
         columns: Iterable[Any] = (rows[:, KIND], rows[:, ARGUMENT], rows[:, OWN], channels(rows))
-        lists = tuple(column.tolist() for column in columns)
-        return cls(tuple(logs), rows, ends, times, moved(rows), stored_pieces(rows), lists)
+        lists = tuple([column.tolist() for column in columns])
+        return cls(
+            tuple(logs), rows, ends[1:], np.concatenate(times), moved(rows), stored_pieces(rows), lists
+        )
 
     def at(self, pace: Pace) -> list[TimedLog]:
         """Return each of the logs at *pace*."""
@@ -321,7 +325,7 @@ def meet(clocks: Sequence[CoreReplay], board: Board, bound: Bound = Bound.USUAL)
     """
     running, waiting = list(clocks), dict[int, list[CoreReplay]]()
     everyone = sum([clock.cores for clock in clocks])
-    phase, cost = 0.0, BARRIER.at(bound, board) / board.clock_mhz
+    phase, cost = 0.0, barrier_us(board, bound)
     halves = Halves(cost)
     while running:
         clock = running.pop()
@@ -355,6 +359,11 @@ def _drained(clocks: Iterable[CoreReplay]) -> float:
         nbytes += clock.moved * clock.cores
         clock.moved = 0.0
     return nbytes
+
+
+def barrier_us(board: Board, bound: Bound = Bound.USUAL) -> float:
+    """Return the time of a barrier on *board*, in us."""
+    return BARRIER.at(bound, board) / board.clock_mhz
 
 
 def ceiling(board: Board, bound: Bound = Bound.USUAL) -> float:

@@ -253,10 +253,8 @@ def pieces(track: Track, steps: CoreSteps | None) -> Pieces:
     parts = [*_rows(track, noted), _flights(track, noted), _waits(track, noted), _queues(track, noted)]
     if noted is not None:
         parts += [_fronts(track, noted), _work(track, noted)]
-    columns = (
-        np.concatenate([getattr(p, name) for p in parts]) for name in ("row", "where", "start", "end", "step")
-    )
-    whole = Pieces(*columns)
+    columns = zip(*[(p.row, p.where, p.start, p.end, p.step) for p in parts], strict=True)
+    whole = Pieces(*map(np.concatenate, columns))
     return whole.chosen(np.argsort(whole.start, kind="stable"))
 
 

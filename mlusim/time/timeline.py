@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.counted import plural
 from mlusim.memory.space import DIRECTIONS
-from mlusim.time.confidence import Certainty, Unsure, certainty, named
+from mlusim.time.confidence import Amounts, Certainty, Unsure, certainty, named
 from mlusim.time.log import (
     ARGUMENT,
     ARRIVES,
@@ -412,6 +412,7 @@ class Forecast:
         self.tasks = tuple(tasks)
         self.board = board
         self.unions = unions
+        self._amounts: Amounts = {}
 
     def __repr__(self) -> str:
         return f"<Forecast {self.found.time_us:.2f} us, bound by {self.found.bound}>"
@@ -442,7 +443,8 @@ class Forecast:
         spans = self.found.spans
         begun = launch_us(self.board, len({span.slot for span in spans}))
         lasting = sum([span.end_us - span.start_us for span in spans])
-        return certainty(self.tasks, self.board, lasting, min(1.0, begun / self.found.time_us))
+        launching = min(1.0, begun / self.found.time_us)
+        return certainty(self.tasks, self.board, lasting, launching, self._amounts)
 
     @property
     def unsure(self) -> tuple[Unsure, ...]:
@@ -467,5 +469,5 @@ class Forecast:
     def on(self, board: Board) -> "Forecast":
         """Return the same work on another board of the architecture."""
         moved = Forecast(self.tasks, board, self.unions)
-        moved.work = self.work.on(board)
+        moved.work, moved._amounts = self.work.on(board), self._amounts
         return moved

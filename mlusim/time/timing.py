@@ -10,17 +10,19 @@ import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from functools import cached_property
 from operator import attrgetter
+from typing import Any
 
 from attrs import define, frozen
 
 from mlusim.arch.board import Board
 from mlusim.time import quantities
 from mlusim.time.copy_costs import UNIT
-from mlusim.time.log import SUMS, CoreLog, TaskWork, loads_of
+from mlusim.time.log import MEET, SUMS, CoreLog, TaskWork
 from mlusim.time.pace import Pace
 from mlusim.time.rates import LAUNCH, TASK_START, Bound
-from mlusim.time.replay import Alone, Stack, TimedLog, ceiling, replay
+from mlusim.time.replay import Alone, Stack, TimedLog, barrier_us, ceiling, replay
 
 MOST_ROWS = 1 << 16  # limit of distinct rows that are timed together, to bound the memory
 FEW_ROWS = 1 << 12  # limit up to which stacks are cached for the next bound: a megabyte
@@ -143,7 +145,18 @@ class GroupedTasks:
         self._tasks, self._board, self._beside = tasks, board, beside or neighbours(tasks, board)
         self.roles = {key: roles_of(group, self._beside) for key, group in self.kinds.items()}
         self._hits: dict[int, list[float]] = {}
-        self._kept: Stacks | None = None
+        self._replayed: dict[Any, dict[GroupKey, Alone]] = {}
+
+    @cached_property
+    def _stacks(self) -> Stacks | None:
+        """The logs of all kinds, for every bound and board; None if they have more than `FEW_ROWS` rows."""
+        rows = sum([len(distinct) for key in self.kinds for log, _, _ in key for distinct, _ in log.chunks])
+        return self._stacked(list(self.kinds)) if rows <= FEW_ROWS else None
+
+    @cached_property
+    def _meets(self) -> bool:
+        """True if cores meet at barriers, in stacks that are cached."""
+        return any(MEET in stack.lists[0] for _, stack in self._stacks or ())
 
     def on(self, board: Board) -> "GroupedTasks":
         """Return the same tasks on another board of the architecture; both share what is the same there."""
@@ -162,8 +175,28 @@ class GroupedTasks:
             self._hits[capacity] = found_in_cache(self.groups, capacity)
         return self._hits[capacity]
 
+    def alone(self, paces: Paces, bound: Bound) -> dict[GroupKey, Alone]:
+        """Return each kind without contention at *paces*, with barriers at an end of their band.
+
+        It is replayed once for all boards on which it is the same.
+        """
+        board, same = self._board, None
+        if self._stacks is not None:
+            meeting = (barrier_us(board, bound), ceiling(board, bound)) if self._meets else None
+            same = meeting, *map(paces.__getitem__, [role for role, _ in self._stacks])
+            if same in self._replayed:
+                return self._replayed[same]
+        each = [replay(logs, board, bound) for together in self.timed(paces) for logs in together]
+        replayed = dict(zip(self.kinds, each, strict=True))
+        if same is not None:
+            self._replayed[same] = replayed
+        return replayed
+
     def timed(self, paces: Paces) -> Iterator[list[list[TimedLog]]]:
         """Yield the logs of each kind at *paces*, in batches of at most `MOST_ROWS` rows."""
+        if self._stacks is not None:
+            yield self._together(list(self.kinds), self._stacks, paces)
+            return
         waiting: list[GroupKey] = []
         rows = 0
         for key in self.kinds:
@@ -172,12 +205,8 @@ class GroupedTasks:
             if rows >= MOST_ROWS:
                 yield self._together(waiting, self._stacked(waiting), paces)
                 waiting, rows = [], 0
-        if not waiting:
-            return
-        stacks = self._kept or self._stacked(waiting)
-        if rows <= FEW_ROWS and len(waiting) == len(self.kinds):
-            self._kept = stacks
-        yield self._together(waiting, stacks, paces)
+        if waiting:
+            yield self._together(waiting, self._stacked(waiting), paces)
 
     def _stacked(self, keys: Sequence[GroupKey]) -> Stacks:
         """Return the logs of the kinds *keys*, by the role of their cores."""
@@ -210,7 +239,7 @@ def timed_group(group: Sequence[TaskWork], board: Board, beside: Beside) -> list
 
 def found_in_cache(groups: "Sequence[Sequence[TaskWork]]", capacity: int) -> list[float]:
     """Return the bytes that each of *groups*, in order of start, finds in a cache of *capacity* bytes."""
-    tensors, read = _tensors(task for group in groups for task in group)
+    tensors, read = _tensors([task for group in groups for task in group])
     left = _held(tensors, read, capacity)
     scalar = _scalar_share(groups, sum(tensors.values()), capacity)
     cached = []
@@ -223,7 +252,7 @@ def found_in_cache(groups: "Sequence[Sequence[TaskWork]]", capacity: int) -> lis
                     left[address] -= fetched
                     hits += nbytes - fetched
             if scalar:
-                hits += _scalar_bytes(task) * scalar
+                hits += UNIT * task.log.far_loads * scalar
         cached.append(hits)
     return cached
 
@@ -255,12 +284,8 @@ def _scalar_share(groups: "Sequence[Sequence[TaskWork]]", whole: int, capacity: 
     """Return the fraction of scalar loads that hit the cache: all but one fetch of every tensor, if all tensors fit."""
     if not capacity or whole > capacity:
         return 0.0
-    nbytes = sum([_scalar_bytes(task) for group in groups for task in group])
+    nbytes = UNIT * sum([task.log.far_loads for group in groups for task in group])
     return max(0.0, 1 - whole / nbytes) if nbytes else 0.0
-
-
-def _scalar_bytes(task: "TaskWork") -> int:
-    return UNIT * int(loads_of(task.log.total[None])[0, :, 0].sum())
 
 
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
@@ -324,7 +349,7 @@ def predict(work: GroupedTasks, board: Board, slots: int, bound: Bound = Bound.U
     *bound* selects an end of the band of every constant.
     """
     alone, needs, ran = _ran(work, board, slots, bound)
-    spans = tuple(_spans(work.groups, [alone[key] for key in work.keys], ran))
+    spans = _spans(work.groups, [alone[key] for key in work.keys], ran)
     busy = map(max, zip(*[core.busy for kind in alone.values() for core in kind.cores], strict=True))
     last = max(range(len(ran)), key=lambda n: ran[n].end)
     return Prediction(
@@ -344,13 +369,13 @@ def band(work: GroupedTasks, board: Board, slots: int, usual: float, off: float)
     counts.
     """
     low, high = times(work, board, slots, (Bound.LOW, Bound.HIGH))
-    shorter, longer = (max(off, math.sqrt(max(1.0, ratio))) for ratio in (usual / low, high / usual))
+    shorter, longer = [max(off, math.sqrt(max(1.0, ratio))) for ratio in (usual / low, high / usual)]
     return usual / shorter, usual * longer
 
 
 def times(work: GroupedTasks, board: Board, slots: int, bounds: Iterable[Bound]) -> list[float]:
     """Return the predicted time at each of *bounds*, in us."""
-    return [LAUNCH.at(b, board) + max(slot.end for slot in _ran(work, board, slots, b)[2]) for b in bounds]
+    return [LAUNCH.at(b, board) + max([slot.end for slot in _ran(work, board, slots, b)[2]]) for b in bounds]
 
 
 def _ran(
@@ -358,8 +383,7 @@ def _ran(
 ) -> tuple[dict[GroupKey, Alone], list[tuple[float, float]], list[Slot]]:
     """Return each kind of group without contention, the needs of each group, and its place and time."""
     paces, most, apart = Paces(board, bound), ceiling(board, bound), TASK_START.at(bound, board) / 1000
-    each_alone = [replay(logs, board, bound) for together in work.timed(paces) for logs in together]
-    alone = dict(zip(work.kinds, each_alone, strict=True))
+    alone = work.alone(paces, bound)
     of_kind = {key: [paces[role] for role in roles] for key, roles in work.roles.items()}
     needs = delayed(
         [
@@ -375,13 +399,14 @@ def _ran(
 
 def _spans(
     groups: Sequence[list[TaskWork]], alone: Sequence[Alone], ran: Sequence[Slot]
-) -> Iterator[TaskSpan]:
+) -> tuple[TaskSpan, ...]:
+    spans = []
     for group, by_itself, slot in zip(groups, alone, ran, strict=True):
         stretch = (slot.end - slot.start) / by_itself.duration if by_itself.duration else 1.0
         for task, end, core in zip(group, by_itself.ends, by_itself.cores, strict=True):
-            yield TaskSpan(
-                task.task, task.memory_core, slot.place, slot.start, slot.start + stretch * end, core.busy
-            )
+            until = slot.start + stretch * end
+            spans.append(TaskSpan(task.task, task.memory_core, slot.place, slot.start, until, core.busy))
+    return tuple(spans)
 
 
 def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
@@ -448,9 +473,9 @@ class _Sharing:
         self._first = slots
         self._apart = apart
         self._ceiling = ceiling
-        longest = max([max(us, slots * nbytes / ceiling) for us, nbytes in needs], default=0.0)
-        steady = max([us for us, _ in needs], default=0.0)
-        served = max([nbytes for _, nbytes in needs], default=0.0) / ceiling
+        lasting, loads = zip(*needs, strict=True) if needs else ((0.0,), (0.0,))
+        steady, most = max(lasting), max(loads)
+        longest, served = max(steady, slots * most / ceiling), most / ceiling
         within = longest if served >= apart else steady
         self._slots = min(slots, 1 + int(within / apart)) if apart else slots
 

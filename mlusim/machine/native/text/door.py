@@ -336,6 +336,7 @@ class _Door:
                 if name not in pointers and name != "elem_count"
             },
         )
+
     @property
     def _varies(self) -> bool:
         """Return whether what the row does depends on the generation."""
