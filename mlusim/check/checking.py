@@ -252,6 +252,7 @@ class Forked(Observer):
     """
 
     name = "forked"
+    between = True
 
     def __init__(self) -> None:
         self._home = os.getpid()

@@ -207,9 +207,13 @@ def test_both_engines_count_the_same(cli, tmp_path, monkeypatch):
         for n in (9, -1)
     ]
     records = [(tmp_path / f"{engine}.json").read_text() for engine in ("native", "python")]
+    call[0] = "cover"
+    covered = [cli(*call, "--arg", "n=9", "--engine", engine, "--json") for engine in ("native", "python")]
 
     assert [0, 0, 0, 0] == [done.code for done in ran]
     assert records[0] == records[1]
+    assert [0, 0] == [done.code for done in covered]
+    assert covered[0].json() == covered[1].json()
     (lines,) = json.loads(records[0])["files"].values()
     assert {"-1", "0", "1", "2", "3"} == set(lines["19"])
     assert "every.mlu: " in ran[0].err
