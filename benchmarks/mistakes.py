@@ -54,10 +54,10 @@ KINDS = {
     "a barrier of the cluster in a Block task, in each turn": (11, 0, 2.0),
     "a task that leaves before the last barrier of its union": (14, 15, 2.0),
     "a missing __sync() on a core": (3, 9, 2.0),
-    "tasks that write the same bytes": (7, 0, 5.0),
-    "tasks that store the same words": (8, 0, 5.0),
+    "tasks that write the same bytes": (7, 0, 3.0),
+    "tasks that store the same words": (8, 0, 3.5),
     "unwritten bytes stored": (5, 0, 2.0),
-    "unwritten bytes that a sum takes, stored": (12, 13, 4.0),
+    "unwritten bytes that a sum takes, stored": (12, 13, 2.5),
     "an unwritten scalar that decides": (6, 0, 2.0),
     "a missing __sync() after which unwritten bytes are read": (4, 9, 3.0),
 }

@@ -10,6 +10,7 @@ from mlusim import bangc
 from mlusim.errors import Fault
 from mlusim.machine.core import Core
 from mlusim.machine.hub import attending
+from mlusim.machine.native import screening, threads
 from mlusim.machine.native.build import CHOICE, available
 from mlusim.machine.native.screen import Screen
 from mlusim.observe.names import CHECKERS
@@ -172,6 +173,7 @@ __mlu_entry__ void Racing(float *out, const float *in, int turns, int mistake) {
       else { __bang_atomic_add((int *)a, (int *)out + 2 * N, 1); __memcpy(a, out, 64, GDRAM2NRAM); if (out[N] > 4.0f) a[3] = 1; }
       break;
     case 9: out[N * 2] += in[i]; __bang_atomic_reduce_add(out, a, N); __memcpy(a, out, 64, GDRAM2NRAM); break;
+    case 10: __memcpy_async(a, in, 64, GDRAM2NRAM); __bang_add_scalar(b, a, 1.0f, 16); __sync(); __memcpy(out + taskId * N, b, 64, NRAM2GDRAM); break;
   }
 }
 __mlu_entry__ void Partly(float *out, const float *in, int turns, int mistake) {
@@ -320,6 +322,24 @@ def test_a_kernel_that_raced_is_recorded_at_once_until_it_races_no_more(source, 
         runs.append(len({id(call["self"]) for call in begun}))
 
     assert [2, 1, 1, 2] == runs
+
+
+@pytest.mark.parametrize(("mistake", "runs"), [(1, [1, 1]), (10, [2, 1])])
+def test_stores_to_large_memory_are_heard_for_one_checker(source, mistake, runs, calls_of):
+    """Then nothing is copied before, unless a run that heard them has ended early: here, because a core does not wait."""
+    kernel, device, begun, copied = bangc.load(source)["Racing"], mlusim.Device("MLU370-X4"), [], []
+    out, given = device.put(np.zeros(screening.MUCH // 4, np.float32)), device.put(np.zeros(64, np.float32))
+    for _ in range(2):
+        with calls_of(Screen.begin, threads.room_for, Core.run) as calls:
+            launch = device.launch(
+                kernel, TASKS, args=(out, given, TURNS, mistake), observe=["valuecheck"], engine="native"
+            )
+        begun.append(len({id(c["self"]) for c in calls if type(c.get("self")) is Screen}))
+        copied.append(any("nbytes" in call for call in calls))
+
+    assert runs == begun
+    assert [mistake == 10] * 2 == copied
+    assert () == launch.findings
 
 
 @pytest.mark.parametrize("shorter", [0, 5])

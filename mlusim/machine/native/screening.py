@@ -65,6 +65,7 @@ LONG = 20_000  # instructions and scalar accesses of earlier launches with which
 VECTORS = 1 << 13  # bytes of vectors that cost observers as much as one more instruction
 TASK = 20  # instructions that cost observers as much as a task's beginning and end
 TRIED = 1 << 10  # bytes with which a new kernel is tried in Python, to measure its length
+MUCH = 1 << 25  # bytes of memory that take longer to copy than stores take to be heard
 WORTH_WAITING = 1 << 14  # bytes of memory that are kept only when a task first reads some of them
 _long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels with a long launch
 _watched: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
@@ -77,6 +78,8 @@ read_back: "weakref.WeakKeyDictionary[Any, set[int]]" = weakref.WeakKeyDictionar
 """By kernel, which of the memories that it is given its tasks read: what they held before is kept from the beginning."""
 _clashing: "weakref.WeakKeyDictionary[Any, bool]" = weakref.WeakKeyDictionary()
 """The kernels of which the last checked launch had unordered events, and whether these were accesses to shared memory: the next one records everything from the beginning."""
+_unheard: "weakref.WeakSet[Any]" = weakref.WeakSet()
+"""Kernels whose stores are not heard for checkers that look for no races: a run that heard them has ended early."""
 _failing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures for which its code for checkers does not compile."""
 
@@ -88,7 +91,8 @@ class Screening:
     The observers ``told`` hear only its beginning and end, and C's counts if they need them.  Without ``loaded``
     Python runs it; if it is to be ``tried`` before it is compiled, Python also runs it if it is short.  ``beside``
     runs its tasks on several threads, as `screen_beside` does with their number. ``cleared`` are the checkers whose
-    findings C knows completely; they do not observe a launch that others need in Python.
+    findings C knows completely; they do not observe a launch that others need in Python. If it ``only_hears`` stores,
+    it looks for races because they are heard then, and no checker needs them.
     """
 
     request: "Request"
@@ -99,6 +103,7 @@ class Screening:
     tried: bool = False
     beside: "Callable[[Session, Screen, Callable[[], None]], bool] | None" = None
     cleared: tuple[Observer, ...] = ()
+    only_hears: bool = False
     _ended: "tuple[NativeCore, Fault] | None" = None  # set by a fault that all checkers have heard
     _before: "_Before | None" = None  # the original memory, while it runs
 
@@ -183,21 +188,19 @@ class Screening:
     ) -> "tuple[Session, tuple[Observer, ...]]":
         """Return the session of the launch, and the checkers whose findings C knows completely and that have received them."""
         native, told = self.request.kernel.native, self.told
-        whole = remembered = native in _clashing
-        disordered = _clashing.pop(native, False)
+        whole = remembered = native in _clashing and not self.only_hears
+        disordered = whole and _clashing.pop(native)
         while True:
             screen = Screen(self.looks, RowWatch, whole=whole, disordered=disordered)
-            session = session_of((screen,), None, loaded, meter, screen)
-            if self._counting:
-                session.count_lines()
-            for observer in told:
-                observer.launch_begin(session)
+            session = self._begun(session_of((screen,), None, loaded, meter, screen), told)
             if whole:
                 self.beside = None  # a thread knows only its own tasks
             cleared = self._cleared(session_of, session, screen)
             screen.drop()  # another run has a record of its own
             if screen.read_late and self._before is not None:
                 self._reads_back()
+            elif self.only_hears and not cleared and not screen.hopeless:
+                self._copies_all()
             elif cleared or not (remembered if whole else screen.clashed):
                 break
             else:
@@ -210,6 +213,22 @@ class Screening:
         if len(cleared) < len(self.checkers) and screen.hopeless:
             _left.setdefault(native, set()).add(session.board.arch.name)
         return session, cleared
+
+    def _begun(self, session: "Session", told: Sequence[Observer]) -> "Session":
+        """Return *session*, with the counts that observers need, once those *told* have heard its beginning."""
+        if self._counting:
+            session.count_lines()
+        for observer in told:
+            observer.launch_begin(session)
+        return session
+
+    def _copies_all(self) -> None:
+        """Keep copies of all memory, because a run that heard stores has ended early, as for events that may be in no order."""
+        assert self._before is not None
+        _unheard.add(self.request.kernel.native)
+        self.looks, self.only_hears = self.looks & ~Screened.RACE, False
+        self._before.end()
+        self._before = None
 
     def _reads_back(self) -> None:
         """Keep all memory from the beginning, because a task has read some after a store to it."""
@@ -422,6 +441,9 @@ def screening_of(
         return None
     checkers, told = sorted_watching
     looks = functools.reduce(operator.or_, (observer.screens for observer in checkers), Screened(0))
+    # To hear stores costs less than to copy large memory before.
+    hears = not looks & Screened.RACE and request.bytes_given >= MUCH and native not in _unheard
+    looks |= Screened.RACE if hears else Screened(0)
     left, covered = _left.setdefault(native, set()), any(observer.counts for observer in told)
 
     failing = _failing.setdefault(native, set()) if tries else set()
@@ -442,7 +464,8 @@ def screening_of(
             left.add(arch.name)
         return program
 
-    return Screening(request, checkers, told, looks, loaded, tried and arch.name not in left | failing)
+    tried = tried and arch.name not in left | failing
+    return Screening(request, checkers, told, looks, loaded, tried, only_hears=hears)
 
 
 def is_long(request: "Request") -> bool:
