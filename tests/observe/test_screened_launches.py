@@ -212,6 +212,34 @@ def test_padding_without_a_value_stays_in_its_lanes(tmp_path):
     assert [("native", set()), ("native", {"initcheck-lanes-mixed"})] == engines
 
 
+REGISTERS = """
+#include <bang.h>
+__nram__ float buf[64];
+__mlu_entry__ void Twice(float *out, const float *in) {
+  vv_float a;
+  __memcpy(buf, in, __vv_get_length(), GDRAM2NRAM);
+  __vv_load(a, buf);
+  __vv_add(a, a, a);
+  __vv_store(buf, a);
+  __memcpy(out, buf, __vv_get_length(), NRAM2GDRAM);
+}
+"""
+
+
+def test_a_checked_kernel_with_vector_registers_runs_in_python(tmp_path):
+    """Only Python knows whether a register has a value; a row that returns a number needs no operands to be asked about."""
+    (tmp_path / "twice.mlu").write_text(REGISTERS)
+    kernel = bangc.load(tmp_path / "twice.mlu")["Twice"]
+    device = mlusim.Device("MLU370-X4")
+    out = device.empty(64, np.float32)
+    launch = device.launch(
+        kernel, args=(out, device.put(np.ones(64, np.float32))), observe=list(CHECKERS), engine="native"
+    )
+
+    assert ("python", ()) == (launch.engine, tuple(launch.findings))
+    np.testing.assert_array_equal(np.full(64, 2, np.float32), device.get(out))
+
+
 @pytest.fixture(scope="module")
 def half(tmp_path_factory):
     path = tmp_path_factory.mktemp("half") / "half.mlu"
