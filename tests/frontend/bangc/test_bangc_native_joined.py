@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from engines import alike
+from hypothesis import HealthCheck, given, settings, strategies as st
+from random_sequences import Sequences
 
 import mlusim
 from mlusim.arch.catalog import find_board
@@ -188,3 +190,40 @@ def test_copies_with_what_computes_on_them(load_once, n, copied, to, turns):
     launch = alike(load_once(COPIED)["copied"], (out, last, data, n, copied, to, turns), dim=(2, 1, 1))
 
     assert hasattr(launch, "instructions") == (0 < copied <= 8192)
+
+
+MANY = 24  # sequences in a kernel
+CALLS = st.tuples(
+    st.integers(0, MANY - 1),
+    st.sampled_from([0, 16, 32, 64, 128, 256]),
+    st.sampled_from([0, 1, 32, 64, 128, 300]),
+    st.sampled_from([64, 64, 64, 64, 33, 1, 128, 0]),
+    st.sampled_from([64, 64, 7]),
+    st.sampled_from([1.25, -3.0, 1e38, 0.0]),
+)
+
+
+def compare_sequences(load_once, seed, call):
+    """Run one sequence of instructions on both engines, some of its numbers infinite or tiny."""
+    rng = np.random.default_rng(seed)
+    data = rng.standard_normal(2048).astype(np.float32)
+    data[rng.random(2048) < 0.1] = rng.choice(np.array([np.inf, -0.0, 1e-40, 3e38], np.float32))
+    out = np.arange(8192, dtype=np.float32)
+
+    alike(load_once(Sequences(seed, MANY).kernel)["sequences"], (out, data, *call))
+
+
+@settings(max_examples=100)
+@given(call=CALLS)
+def test_sequences(load_once, call):
+    """Operands in place, apart and overlapping; numbers that change; statements between; faults on the way."""
+    compare_sequences(load_once, 1, call)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("seed", range(100, 200))
+@settings(max_examples=200, suppress_health_check=[HealthCheck.differing_executors])
+@given(call=CALLS)
+def test_many_sequences(load_once, seed, call):
+    """The same of a hundred kernels."""
+    compare_sequences(load_once, seed, call)
