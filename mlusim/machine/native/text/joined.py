@@ -21,6 +21,7 @@ from mlusim.memory.space import DIRECTIONS, GDRAM, LDRAM, SRAM
 
 MOST_ROWS = 16
 MOST_POINTERS = 10  # of which each is compared with those that are written
+MOST_FUNCTIONS = 16  # of a program; a C compiler takes 0.1 s for one of sixteen rows
 COPY = "memcpy"
 
 
@@ -71,6 +72,7 @@ class Joined:
 
     arch: Arch
     texts: dict[str, str] = field(factory=dict)  # by name
+    names: dict[tuple[str, ...], str] = field(factory=dict)  # of the joined functions, by their lines
 
     def fits(self, calls: Sequence[JoinedCall], call: JoinedCall) -> bool:
         """Return whether *call* can be joined with *calls* before it."""
@@ -82,15 +84,23 @@ class Joined:
     def call(self, calls: Sequence[JoinedCall]) -> str:
         """Return a call in C that performs *calls*, all or none, and returns whether it did.
 
-        "" if that is not worth it: all are copies, or one has no pointer of another.
+        "" if that is not worth it: all are copies, one has no pointer of another, or the program has the most functions.
         """
-        function, name = _Function(calls, self.arch), f"joined_{len(self.texts)}"
+        function = _Function(calls, self.arch)
         if all(c.direction >= 0 for c in calls) or not all(map(function.shares, range(len(calls)))):
             return ""
-        for part in function.lanes:
-            self.texts[part.name] = f"{part.checks}\n{part.charges}\n"
-        self.texts[name] = "\n".join(function.lines(name)) + "\n"
-        return f"{name}({', '.join(['m', *function.pointers, *function.counts, *function.numbers])})"
+        lines = tuple(function.lines())
+        name = self.names.get(lines)
+        if name is None:
+            if len(self.names) == MOST_FUNCTIONS:
+                return ""
+            for part in function.lanes:
+                self.texts[part.name] = f"{part.checks}\n{part.charges}\n"
+            name = self.names[lines] = f"joined_{len(self.names)}"
+            self.texts[name] = "\n".join(
+                [f"static __attribute__((noinline)) int {name}{lines[0]}", *lines[1:], ""]
+            )
+        return f"{name}({', '.join(function.arguments)})"
 
 
 class _Function:
@@ -150,15 +160,22 @@ class _Function:
 
     # -- the text ----------------------------------------------------------------------------------
 
-    def lines(self, name: str) -> Iterator[str]:
-        """Render the function, line by line."""
+    @property
+    def arguments(self) -> list[str]:
+        """Return the arguments of a call of the function: those that the calls share once, and where the last that settles a pipe is."""
+        sites = [call.site for part, call in zip(self.lanes, self.calls, strict=True) if part.settles]
+        return ["m", f"{(sites or [0])[-1]}", *self.pointers, *self.counts, *self.numbers]
+
+    def lines(self) -> Iterator[str]:
+        """Render the function from its parameters on, line by line; the same for calls that differ in their arguments alone."""
         parameters = [
             "Core *m",
+            "int site",
             *(f"Ptr p_{n}" for n in self.pointers.values()),
             *(f"int64_t n_{n}" for n in self.counts.values()),
             *self._parameters,
         ]
-        yield f"static __attribute__((noinline)) int {name}({', '.join(parameters)}) {{"
+        yield f"({', '.join(parameters)}) {{"
         yield f"  const int64_t n_ = n_0{f' / {self._size}' if 0 in self._bytes else ''};"
         yield from (f"  if (UNLIKELY({test})) return 0;" for test in self._broken())
         for n in self.pointers.values():
@@ -169,8 +186,8 @@ class _Function:
         yield from self._element(())
         yield "  }"
         yield from self._charges()
-        sites = [call.site for part, call in zip(self.lanes, self.calls, strict=True) if part.settles]
-        yield from (f"  m->site = {site};" for site in sites[-1:])
+        if any(part.settles for part in self.lanes):
+            yield "  m->site = site;"
         yield "  return 1;"
         yield "}"
 
