@@ -27,6 +27,7 @@ from mlusim.observe.races.sharing import (
     Sharing,
     Statement,
     different,
+    how_many,
     parts_of,
 )
 
@@ -267,7 +268,7 @@ class Recorded:
 
     def _often(self, statement: int) -> bool:
         times = (table[table[:, SITE] == statement, TIME] for table in self._tables.values())
-        return sum(len(parts_of(each)) for each in times) > len(self._tables) * len(self._cores)
+        return sum(map(how_many, times)) > len(self._tables) * len(self._cores)
 
     def _edge(self, statement: int) -> tuple[int | None, int | None]:
         """Return the first and the last access of the statement's line to shared memory, by number; None if the line repeats an access."""

@@ -273,6 +273,11 @@ def parts_of(*columns: Ints) -> list[slice]:
     return list(map(slice, bounds, bounds[1:]))
 
 
+def how_many(*columns: Ints) -> int:
+    """Return the number of `parts_of` the sorted *columns*."""
+    return int(np.count_nonzero(_changes(*columns)))
+
+
 def _changes(*columns: Ints) -> Flags:
     """Return which rows of *columns* differ from the row before; the first one does."""
     changes = np.ones(len(columns[0]), np.bool_)
