@@ -39,6 +39,7 @@ from mlusim.machine.native.text.door import (
 )
 from mlusim.machine.native.text.joined import COPY, JoinedCall
 from mlusim.machine.native.text.layout import MOST_ARGUMENTS
+from mlusim.machine.native.text.templates import SUFFIX
 from mlusim.memory.space import DIRECTIONS, code_address
 from mlusim.time.log import FOR_ALL
 
@@ -132,7 +133,10 @@ def joined_call(c: CWalker, call: ir.IntrinsicCall) -> JoinedCall | None:
 
 
 def _copied(call: ir.IntrinsicCall) -> Use | None:
-    """Return the use of a copy with the types that its pointers had before they became ``void *``; None if they differ in size."""
+    """Return the use of a copy with the types that its pointers had before they became ``void *``.
+
+    None if they differ in size, or if C has no functions for their elements, as for doubles.
+    """
     dtypes = []
     for argument in call.arguments[:2]:
         side = argument
@@ -140,7 +144,9 @@ def _copied(call: ir.IntrinsicCall) -> Use | None:
             side = side.value
         dtypes.append(dtype_of(side.type.to) if isinstance(side.type, t.Pointer) else None)
     sizes = {dtype.size for dtype in dtypes if dtype is not None}
-    return Use(COPY, tuple(NativeArgument(True, dtype) for dtype in dtypes)) if len(sizes) == 1 else None
+    if len(sizes) != 1 or not {dtype.name for dtype in dtypes if dtype is not None} <= SUFFIX.keys():
+        return None
+    return Use(COPY, tuple(NativeArgument(True, dtype) for dtype in dtypes))
 
 
 def _copy(c: CWalker, node: ir.IntrinsicCall, number: int, site: int) -> str:
