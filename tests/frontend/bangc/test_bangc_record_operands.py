@@ -1,4 +1,4 @@
-"""Records, and pointers to them, that instructions are given: their bytes."""
+"""Records, and pointers to them and to pointers, that instructions are given: their bytes."""
 
 import numpy as np
 import pytest
@@ -39,6 +39,23 @@ def test_records_are_copied_by_their_pointers(load, name):
 def test_an_array_of_records_is_copied(load):
     """What nothing stored is poison."""
     assert alike(load(SOURCE)["d"], (np.zeros(8, np.int32), 3)).engine == NATIVE
+
+
+@pytest.mark.parametrize("of", ["int *", "S *", "void *", "S"])
+def test_memory_is_copied_by_pointers_to_pointers_too(load, of):
+    """A table of addresses that is carved out of NRAM: a copy moves its bytes, whatever they are."""
+    text = f"""struct S {{ int a; float b; }};
+    __nram__ char buf[256];
+    __mlu_global__ void k(int *o, int n) {{
+      {of} *table = ({of} *)buf;
+      __memcpy(table, o, 8 * n, GDRAM2NRAM);
+      __memcpy(o + 4, ({of} *)buf, 8 * n, NRAM2GDRAM);
+    }}
+    """
+    data = np.arange(10, 18, dtype=np.int32)
+
+    assert alike(load(text)["k"], (data, 2)).engine == NATIVE
+    assert [10, 11, 12, 13] * 2 == run(load(text)["k"], (data, 2), NATIVE)[1][0].tolist()
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr
 
 
 def _operand(scope: FunctionScope, pointer: ir.Expr, kind: t.Pointer) -> ir.Expr:
-    """Return a pointer operand of an instruction; the variable to which it points is moved to memory, records become bytes."""
+    """Return a pointer operand of an instruction; the variable to which it points is moved to memory, records and pointers become bytes."""
     local = to_memory(pointer)
     inner = pointer.value if isinstance(pointer, ir.Convert) else pointer
     of = t.element_of(inner.type.to if isinstance(inner.type, t.Pointer) else inner.type)
@@ -183,7 +183,7 @@ def _operand(scope: FunctionScope, pointer: ir.Expr, kind: t.Pointer) -> ir.Expr
             f"{local.source_name} is a pointer, and no instruction works on the bytes of one; assign it",
             pointer.span,
         )
-    if isinstance(kind.to, t.Void) and isinstance(of, t.Record):
+    if isinstance(kind.to, t.Void) and isinstance(of, t.Record | t.Pointer):
         return ir.Convert(pointer, t.Pointer(t.UINT8), pointer.span)
     return pointer
 
