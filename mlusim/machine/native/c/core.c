@@ -108,11 +108,29 @@ void head_settles_(Core *m) {
 }
 /* Copies between GDRAM and on-chip memories: lines of the host's caches are prefetched before they are read, and large pieces are written past the
    caches, since a line that is written completely need not be read first. */
-PART void put_past_(uint8_t *t, const uint8_t *s, int64_t n) {
+enum { FETCHED_ROWS = 2, EXPECTED = 1 << 18 /* the most bytes of a load that are prefetched before it */ };
+/* Write *n* bytes past the caches, and meanwhile prefetch *ahead* bytes at *next*. */
+PART void put_past_(uint8_t *t, const uint8_t *s, int64_t n, const uint8_t *next, int64_t ahead) {
   int64_t i = smaller_(-(int64_t)(uintptr_t)t & (HOST_LINE - 1), n);
   memcpy(t, s, (size_t)i);
-  for (; i + HOST_LINE <= n; i += HOST_LINE) for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + i + k, HALF_); PUT_PAST_((W4_ *)(t + i + k), w); }
+  for (; i + HOST_LINE <= smaller_(n, ahead); i += HOST_LINE) { FETCH_(next + i); line_past_(t + i, s + i); }
+  for (; i + HOST_LINE <= n; i += HOST_LINE) line_past_(t + i, s + i);
   memcpy(t + i, s + i, (size_t)(n - i));
+}
+/* Note a load: the next one is expected a step behind it, as two loads in a row were, until two in a row are not. */
+PART void expect_(Core *m, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
+  const int64_t apart = (int64_t)((uint64_t)(uintptr_t)s - m->loaded);
+  if (apart == m->step) m->missed = 0;
+  else if (apart == m->apart) { m->step = apart; m->missed = 0; }
+  else if (m->missed++) m->step = 0;
+  m->apart = apart; m->loaded = (uint64_t)(uintptr_t)s; m->loaded_size = n; m->loaded_rows = rows; m->loaded_stride = fs;
+}
+/* Write rows past the caches, and meanwhile prefetch those of the expected load, if any; its address need not exist. */
+PART void put_rows_past_(const Core *m, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
+  const uint64_t next = m->loaded + (uint64_t)m->step;
+  const int64_t expected = m->step && m->loaded_size * m->loaded_rows <= EXPECTED ? m->loaded_rows : 0;
+  for (int64_t k = 0; k < rows; k++)
+    put_past_(t + k * ts, s + k * fs, n, (const uint8_t *)(uintptr_t)(next + (uint64_t)(k * m->loaded_stride)), k < expected ? m->loaded_size : 0);
 }
 ALWAYS void move_line_(uint8_t *t, const uint8_t *s) {
   for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + k, HALF_); memcpy(t + k, &w, HALF_); }
@@ -125,13 +143,12 @@ PART void fetch_(uint8_t *t, const uint8_t *s, int64_t n) {
   for (i = 4 * part; i + HOST_LINE <= n; i += HOST_LINE) { FETCH_(s + i + FETCHED); move_line_(t + i, s + i); }
   memcpy(t + i, s + i, (size_t)(n - i));
 }
-enum { FETCHED_ROWS = 2 };
-void carry_far_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
+void carry_far_(Core *m, int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
   if (STREAMS && dst == GDRAM && n * rows >= STREAMED) {
-    for (int64_t k = 0; k < rows; k++) put_past_(t + k * ts, s + k * fs, n);
-    ALL_ARE_PUT_();
+    put_rows_past_(m, t, ts, s, fs, n, rows);
     return;
   }
+  if (FAR(src)) expect_(m, s, fs, n, rows);
   const int64_t head = FAR(src) ? smaller_(n, AHEAD) : 0;
   for (int64_t k = 0; k < smaller_(rows, FETCHED_ROWS); k++) for (int64_t i = 0; i < head; i += HOST_LINE) FETCH_(s + k * fs + i);
   for (int64_t k = 0; k < rows; k++, t += ts, s += fs) {
@@ -145,7 +162,7 @@ void land_(Core *m, const Flight *f) {
   const Alloc *dst = (Alloc *)m->allocs + f->dst, *src = (Alloc *)m->allocs + f->src;
   uint8_t *d = (uint8_t *)dst->raw + f->to, *s = (uint8_t *)src->raw + f->frm;
   SCREENED_(flags_move_(m, (At){(Alloc *)dst, f->to}, (At){(Alloc *)src, f->frm}, f->size, f->rows, f->to_stride, f->from_stride, 1, f->site);)
-  carry_rows_(dst->space, src->space, d, f->to_stride, s, f->from_stride, f->size, f->rows);
+  carry_rows_(m, dst->space, src->space, d, f->to_stride, s, f->from_stride, f->size, f->rows);
 }
 void drain_(Core *m, int pipes) {
   int keep = 0;

@@ -87,13 +87,13 @@ enum { HALF_ = sizeof(W4_) };
 ALWAYS void line_past_(uint8_t *t, const uint8_t *s) {
   for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + k, HALF_); PUT_PAST_((W4_ *)(t + k), w); }
 }
-void carry_far_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows);
+void carry_far_(Core *m, int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows);
 /* Copy *n* bytes from src to dst, or *rows* rows of *n* bytes. */
-ALWAYS void carry_(int dst, int src, uint8_t *t, const uint8_t *s, int64_t n) {
-  if (n >= AHEAD && FAR(dst) != FAR(src)) carry_far_(dst, src, t, 0, s, 0, n, 1); else memmove(t, s, (size_t)n);
+ALWAYS void carry_(Core *m, int dst, int src, uint8_t *t, const uint8_t *s, int64_t n) {
+  if (n >= AHEAD && FAR(dst) != FAR(src)) carry_far_(m, dst, src, t, 0, s, 0, n, 1); else memmove(t, s, (size_t)n);
 }
-ALWAYS void carry_rows_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
-  if (n >= SEGMENT && FAR(dst) != FAR(src)) carry_far_(dst, src, t, ts, s, fs, n, rows);
+ALWAYS void carry_rows_(Core *m, int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
+  if (n >= SEGMENT && FAR(dst) != FAR(src)) carry_far_(m, dst, src, t, ts, s, fs, n, rows);
   /* With a size known at compile time, memcpy is not a call. */
   else if (n == 4) for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, 4);
   else for (int64_t k = 0; k < rows; k++) memmove(t + k * ts, s + k * fs, (size_t)n);

@@ -1,9 +1,10 @@
 /* The functions declared in pointers.h: calls of Python. */
 /* Python has one lock. A core that runs at the same time as others releases it, keeps the state of its thread in `thread`, and acquires the lock
-   for its calls. */
+   for its calls. Other threads may read what it has stored from then on, or when its task has ended: what was written past the caches is in memory. */
 void take_lock_(Core *m) {
   void *thread = m->thread;
   m->thread = 0;
+  ALL_ARE_PUT_();
   if (thread) ((void (*)(void *))m->restore)(thread);
 }
 void give_lock_(Core *m) { m->thread = ((void *(*)(void))m->save)(); }

@@ -113,6 +113,7 @@ PART void chain_ends_(Core *m, Chain *c, int64_t met) {
     c->nrows += m->nlog;
   }
   restore_(m, c);
+  ALL_ARE_PUT_();
 }
 PART void chain_begins_(Core *m, Chain *c, int64_t number) {
   Alloc *a = (Alloc *)m->allocs;

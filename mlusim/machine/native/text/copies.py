@@ -200,9 +200,9 @@ def _rows(_: CopyForm) -> Lines:
 
 DONE: Mapping[type, Sequence[str] | Callable[[CopyForm], Lines]] = {
     at.SettlePipe: _settle,
-    at.MoveBytes: ("  carry_(DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), at(src), size);",),
+    at.MoveBytes: ("  carry_(m, DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), at(src), size);",),
     at.MoveRows: (
-        "  carry_rows_(DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), ts, at(src), fs, size, rows);",
+        "  carry_rows_(m, DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), ts, at(src), fs, size, rows);",
     ),
     at.StartFlight: (
         f"  int pipe = {_PIPE};",

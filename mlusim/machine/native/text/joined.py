@@ -270,7 +270,7 @@ class _Function:
         yield "    }"
         yield from (f"    line_past_(x_{n} + b * {size}, l_{n});" for n in self._stored)
         yield "  }"
-        if self._stored:
+        if self._stored:  # the next elements are fetched faster when no line is still under way
             yield "  if (part) ALL_ARE_PUT_();"
 
     def _element(self, lines: Sequence[int]) -> Iterator[str]:

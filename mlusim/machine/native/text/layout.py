@@ -68,6 +68,11 @@ _CORE: Fields = (
     *_fields("i32", "screens hears segment"),
     *_fields("ptr", "screen records sums cell_flags parts cover steps leaving"),
     ("context", "i32", 1),
+    ("loaded", "u64", 1),  # the address of the last load from off chip
+    *_fields("i64", "loaded_size loaded_rows loaded_stride"),
+    ("apart", "i64", 1),  # bytes from the load before to it
+    ("step", "i64", 1),  # bytes from it to the next load, as expected; 0 if none is
+    ("missed", "i64", 1),  # number of loads in a row that were elsewhere than expected
     ("chain", "ptr", 1),
     ("packed", "ptr", 1),  # the rows of a log that has been full in C (`machine.native.seat`)
     *_fields("i64", "packed_words packed_rows packed_room"),
