@@ -135,6 +135,7 @@ def told(
     observe=tuple(CHECKERS),
     covered=False,
     threads=1,
+    tasks=3,
     launches=2,
     board="MLU370-X4",
 ):
@@ -148,7 +149,7 @@ def told(
     counting = [LineCoverage()] * covered
     how = {"observe": [*checkers, *counting], "engine": engine, "threads": threads}
     seen = []
-    dim, kind = ((4, 1, 1), mlusim.UNION1) if union else ((3, 1, 1), mlusim.BLOCK)
+    dim, kind = ((4, 1, 1), mlusim.UNION1) if union else ((tasks, 1, 1), mlusim.BLOCK)
     for _ in range(launches):
         try:
             launch = device.launch(kernel, dim, kind, given, effects="late" if late else "eager", **how)

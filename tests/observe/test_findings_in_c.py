@@ -312,6 +312,25 @@ def test_races_between_tasks_are_told_by_a_second_run_in_c(source, mistake, call
     assert 0 == again
 
 
+@pytest.mark.parametrize("mistake", range(1, 5))
+def test_a_race_between_the_first_of_many_tasks_is_told_by_the_first_run(source, mistake, calls_of):
+    """It has recorded every access of theirs, and goes on with that."""
+    kernel, many, told = bangc.load(source)["Racing"], screening.WORTH_RECORDING, []
+    device = mlusim.Device("MLU370-X4")
+    out = device.put(np.zeros(many * TURNS * 64, np.float32))
+    with calls_of(Screen.begin, Core.run) as calls:
+        for engine in ("native", "python"):
+            given = out, device.put(np.ones(64, np.float32)), TURNS, mistake
+            told.append(
+                device.launch(kernel, many, args=given, observe=list(CHECKERS), engine=engine).findings
+            )
+
+    assert told[1] == told[0]
+    assert told[0]
+    assert 2 * many == len(calls)
+    assert 1 == len({id(call["self"]) for call in calls[:many]})
+
+
 def test_a_kernel_that_raced_is_recorded_at_once_until_it_races_no_more(source, calls_of):
     kernel, runs = bangc.load(source)["Racing"], []
     device = mlusim.Device("MLU370-X4")

@@ -15,7 +15,7 @@ from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.native import screen, screening
 from mlusim.machine.native.build import CHOICE, available
-from mlusim.machine.native.screening import LONG, TRIED, VECTORS, Screening
+from mlusim.machine.native.screening import LONG, TRIED, VECTORS, WORTH_RECORDING, Screening
 from mlusim.machine.native.text.screen import HOW_WAITS, WINDOW, Suspicion
 from mlusim.observe.collect import collecting
 from mlusim.observe.initcheck import FirstEscapes, InitCheck
@@ -120,6 +120,41 @@ def test_what_a_launch_reads_is_given_back_to_it(kernel, behind):
     assert (3 if behind else 2) == len(screening.read_back[kernel.native])
     assert findings[0] == findings[1]
     assert any(findings[0][2])
+
+
+def test_programs_of_many_tasks_are_told_as_in_python(kernel, calls_of):
+    """Every access of the first two is recorded: if some are in no order, the run goes on so, otherwise without."""
+    with calls_of(screen.SharedLog.stop) as stops:
+        found = [compared(kernel, seed, union=False, tasks=WORTH_RECORDING) for seed in range(200, 224)]
+
+    assert stops
+    assert any(ran and not findings for ran, findings in found)
+    assert any(findings for _, findings in found)
+
+
+MANY = """#include <bang.h>
+__mlu_entry__ void Many(int *out, int n, int apart) {
+  for (int i = 0; i < n; ++i) out[taskId * apart + i] = i;
+}
+"""
+
+
+@pytest.mark.parametrize("n", [screen.FIRST_SHARED // 3, screen.FIRST_SHARED * 2 // 3])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_record_of_every_access_takes_more_space_if_it_is_needed(tmp_path, n, ordered, calls_of):
+    """Without more it is given up, and a second run has it from the beginning if the accesses of two tasks are in no order."""
+    (tmp_path / "many.mlu").write_text(MANY)
+    kernel, device, told = bangc.load(tmp_path / "many.mlu")["Many"], mlusim.Device("MLU370-X4"), []
+    out = device.put(np.zeros(WORTH_RECORDING * n, np.int32))
+    given = out, n, n * ordered
+    with calls_of(screen.Screen.begin) as begun:
+        for engine in ("native", "python"):
+            launch = device.launch(kernel, WORTH_RECORDING, args=given, observe=["racecheck"], engine=engine)
+            told.append((launch.findings, launch.traffic, device.get(out).tobytes()))
+
+    assert told[1] == told[0]
+    assert ordered == (not told[0][0])
+    assert (1 if ordered or 2 * n < screen.FIRST_SHARED else 2) == len({id(call["self"]) for call in begun})
 
 
 def test_a_record_without_room_is_joined(kernel, monkeypatch, calls_of):

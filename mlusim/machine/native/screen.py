@@ -64,6 +64,7 @@ from mlusim.machine.native.text.screen import (
     NONE_HAS,
     READ_FIRST,
     SHARED,
+    SHARED_FULL,
     STORES,
     STORES_CONST,
     TOUCHED,
@@ -113,6 +114,7 @@ Numbers = np.ndarray[Any, np.dtype[np.intp]]
 MOST_ACCESSES = 1 << 22  # rows; half of them may remain after joining
 MOST_MET = 1 << 16  # words on which tasks begin and meet, if C begins them
 MOST_SHARED = 1 << 21  # accesses that are recorded separately
+FIRST_SHARED = 1 << 14  # and for which there is space at first
 WORD = 8  # bytes of a small store
 MOST_NUMBER = (1 << 32) - 1
 MOST_SITES = 192  # of a kernel; with more, initcheck may not distinguish all writes (`observe.shadow.MOST`)
@@ -480,9 +482,32 @@ class SharedLog:
         self.tasks: list[int] = []  # by segment
         self._events: list[tuple[int, TaskRan | WordSign | tuple[int, ...] | list[Allocation]]] = []
         self._stores = stores
-        self._rows = np.zeros(most, SHARED)
+        self.most = most
+        self._rows = np.empty(0, SHARED)
         if most:
-            stores["shared"], stores["most"] = self._rows.ctypes.data, most
+            self.grow(min(most, FIRST_SHARED))
+
+    @property
+    def records(self) -> bool:
+        """Return whether it records anything."""
+        return bool(self._stores["most"])
+
+    def grow(self, many: int) -> bool:
+        """Make space for *many* more accesses; return False if they are too many."""
+        used = int(self._stores["many"])
+        if used + many > self.most:
+            return False
+        before, room = self._rows[:used], min(used + max(many, 3 * used), self.most)
+        self._rows = np.empty(room, SHARED)
+        self._rows[:used] = before
+        self._stores["shared"], self._stores["most"] = self._rows.ctypes.data, room
+        return True
+
+    def stop(self) -> None:
+        """Record no more, and forget what happened."""
+        self._stores["shared"] = self._stores["most"] = 0
+        self._events.clear()
+        self.drop()
 
     def happens(self, what: TaskRan | tuple[int, ...] | list[Allocation]) -> None:
         """Record that a task began, tasks met, or memories ended."""
@@ -490,18 +515,22 @@ class SharedLog:
 
     def keep(
         self, core: "NativeCore", row: Intrinsic, pipe: Pipe, kind: int, access: Access, key: int
-    ) -> None:
-        """Record an access of a *row* that Python executes.  Raises `Suspicion` if there is no space, or if more about it must be known."""
+    ) -> bool:
+        """Record an access of a *row* that Python executes; return False if there is no space, or if more about it must be known."""
         starts, first = np.sort(access.starts), int(self._stores["many"])
         # The value of a small store is unknown here, and so is the meaning of an atomic on a word for other
         # tasks.
-        if first + len(starts) > len(self._rows) or (kind != READS and access.size <= WORD):
-            raise Suspicion
+        if kind != READS and access.size <= WORD:
+            return False
+        if first + len(starts) > len(self._rows) and not self.grow(len(starts)):
+            return False
         rows = self._rows[first : first + len(starts)]
         rows["low"], rows["high"], rows["time"] = starts, starts + access.size, self._stores["time"]
         rows["key"], rows["segment"], rows["site"] = key, core.c.segment, core.c.site
         rows["row"], rows["kind"], rows["pipe"] = ROWS.index(row.name), kind, WAITS.get(pipe, 0)
+        rows["value"] = rows["type"] = rows["how"] = 0
         self._stores["many"] += len(starts)
+        return True
 
     def drop(self) -> None:
         """Release the memory of the accesses, after the last task."""
@@ -519,13 +548,18 @@ class SharedLog:
         places = np.unique(place)
         statement = np.searchsorted(places, place)
         columns = rows["low"], rows["high"] - rows["low"], rows["kind"], tasks, statement, rows["time"]
+        accesses = np.empty((len(rows), len(columns)), np.int64)
+        for n, column in enumerate(columns):
+            accesses[:, n] = column
         words = np.flatnonzero(rows["how"] & HOW_WORD)
         signs = [(n + 1, WordSign(n, bool(rows["how"][n] & HOW_PENDING))) for n in words.tolist()]
         valued = np.flatnonzero(rows["type"])
         last = np.ones(len(rows), np.bool_)
-        last[:-1] = np.any([rows[name][1:] != rows[name][:-1] for name in ("time", "key", "kind")], axis=0)
+        last[:-1] = rows["time"][1:] != rows["time"][:-1]
+        for name in ("key", "kind"):
+            last[:-1] |= rows[name][1:] != rows[name][:-1]
         return SharedRun(
-            np.stack([np.asarray(column, np.int64) for column in columns], axis=1),
+            accesses,
             rows["key"].astype(np.int64),
             last,
             memories,
@@ -546,21 +580,24 @@ def _statement(place: int, sites: Sequence[tuple[str, int]]) -> tuple[str, Pipe,
 
 def _values_of(rows: "np.ndarray[Any, Any]", valued: Numbers) -> list[Any]:
     """Return the values of the small stores *valued* among *rows*: numbers, or copied bytes."""
-    kinds = rows["type"][valued]
-    values = np.zeros(len(valued), object)
-    for kind in np.unique(kinds).tolist():
-        of_kind = np.flatnonzero(kinds == kind)
+    types = rows["type"][valued]
+    values: list[Any] = [None] * len(valued)
+    for kind in np.unique(types).tolist():
+        of_kind = np.flatnonzero(types == kind)
         at = valued[of_kind]
         held = rows["value"][at]
         if kind == TYPE_BYTES:
             whole, sizes = held.tobytes(), rows["high"][at] - rows["low"][at]
             words = (whole[at : at + 8] for at in range(0, len(whole), 8))
-            values[of_kind] = [word[:size] for word, size in zip(words, sizes.tolist(), strict=True)]
+            numbers: list[Any] = [word[:size] for word, size in zip(words, sizes.tolist(), strict=True)]
         else:
             dtype = MEMORY_TYPES[kind - 1].dtype
-            numbers = held.view(np.uint8).reshape(-1, 8)[:, : dtype.itemsize].copy().view(dtype)[:, 0]
-            values[of_kind] = list(numbers)
-    return values.tolist()
+            numbers = list(held.view(np.uint8).reshape(-1, 8)[:, : dtype.itemsize].copy().view(dtype)[:, 0])
+        if len(numbers) == len(values):
+            return numbers
+        for place, number in zip(of_kind.tolist(), numbers, strict=True):
+            values[place] = number
+    return values
 
 
 class Flags:
@@ -673,6 +710,7 @@ class Screen(Observer):
         watch: Callable[["Screen", "NativeCore"], Any],
         *,
         whole: bool = False,
+        at_first: bool = False,
         disordered: bool = False,
     ) -> None:
         self.looks = looks
@@ -694,7 +732,8 @@ class Screen(Observer):
         self._vectors: dict[tuple[Site, str, str], ChangedVector] = {}
         self._labels: list[str] = []  # labels of the cores, by segment
         self._stores = np.zeros((), STORES)
-        self._log = SharedLog(self._stores, MOST_SHARED if whole else 0)
+        # If every access is recorded *at_first*, that goes on, and the screen is whole, if some are in no order.
+        self._log = SharedLog(self._stores, MOST_SHARED if whole else FIRST_SHARED if at_first else 0)
         self._tasks: dict[NativeCore, int] = {}
         self._begun = 0
         # References that keep the allocations alive, so that keys stay unique.
@@ -711,7 +750,7 @@ class Screen(Observer):
         """Let the C of *core* write down here what it notes."""
         c = core.c
         c.screens = self.looks & ~int(self._doubted)
-        c.hears = self.whole or bool(self.looks & Screened.PARTS)
+        c.hears = self._log.records or bool(self.looks & Screened.PARTS)
         self._sites = core.session.native.program.sites
         self._stores["alone"] = core.union.block
         c.screen = core.seat.spans(self._stores.ctypes.data, windows=self.whole)
@@ -731,7 +770,7 @@ class Screen(Observer):
         if self.looks & Screened.PARTS:
             self.part_record.begin(core)
         self._running[core] = None
-        if self.whole:
+        if self._log.records:
             self._log.happens(_ran(core))
         self._tasks[core] = self._begun
         self._begun += 1
@@ -846,9 +885,18 @@ class Screen(Observer):
         """Record the *accesses* of a *row* that Python executes to shared memory, each with its kind."""
         self._stores["time"] += 1
         for kind, access in accesses:
-            if self.whole:
-                self._log.keep(core, row, pipe, kind, access, self._keys[access.allocation])
+            if self._log.records and not self._log.keep(
+                core, row, pipe, kind, access, self._keys[access.allocation]
+            ):
+                self._incomplete()
             self._share(core, kind, access)
+
+    def _incomplete(self) -> None:
+        """Do without the record of every access, which cannot be complete.  Raises `Suspicion` if it is needed."""
+        if self.whole:
+            self.clashed = False
+            raise Suspicion
+        self._log.stop()
 
     def _read_first(self, allocation: Allocation) -> None:
         """Keep the bytes of *allocation*, some of which are about to be read.  Raises `Suspicion` if some have been stored: the launch begins again."""
@@ -892,13 +940,7 @@ class Screen(Observer):
         if change is not None:
             self._happened(core, change)
             return
-        if why == Screened.PARTS:
-            self.part_record.read(core)
-            return
-        if why == READ_FIRST:
-            view = core.views[core.c.argv[0].bits]
-            assert view is not None
-            self._read_first(view.allocation)
+        if self._provides(core, why):
             return
         if why in _ESCAPES:
             at = EscapedAt(Site(*core.site()), _ESCAPES[why])
@@ -920,6 +962,21 @@ class Screen(Observer):
         # The segments begin in an order that the run has had, so ordered events stay ordered.
         self._accesses[1 : 1 + len(rows)] = rows[np.argsort(rows[:, SEGMENT], kind="stable")]
         self._accesses[0, 0], self._seen = len(rows), 0
+
+    def _provides(self, core: "NativeCore", why: int) -> bool:
+        """Do what C needs before it goes on; return whether that is *why* it has stopped."""
+        if why == Screened.PARTS:
+            self.part_record.read(core)
+        elif why == READ_FIRST:
+            view = core.views[core.c.argv[0].bits]
+            assert view is not None
+            self._read_first(view.allocation)
+        elif why == SHARED_FULL:
+            if not self._log.grow(1):
+                self._incomplete()
+        else:
+            return False
+        return True
 
     def _happened(self, core: "NativeCore", change: Change) -> None:
         match change:
@@ -1026,7 +1083,7 @@ class Screen(Observer):
             self._ways.task_end(core)
         if self.looks & Screened.PARTS:
             self.part_record.task_end(core)
-        if self.whole and core.union.finished():
+        if self._log.records and core.union.finished():
             ended = [a for cluster in core.union.clusters for a in cluster.sram.allocations]
             if ended:
                 self._log.happens(ended)
@@ -1100,21 +1157,29 @@ class Screen(Observer):
         if len(sync.participants) > 1:
             cores: Sequence[Any] = sync.participants
             self.met.append(tuple(self._tasks[core] for core in cores))
-            if self.whole:
+            if self._log.records:
                 self._log.happens(self.met[-1])
             for core in cores:
                 self._next(core)
             self._look_again()
 
     def _look_again(self) -> None:
-        """Check after two, four, eight and so on tasks and meetings whether all accesses are ordered, to end an unordered launch early."""
+        """Check after two, four, eight and so on tasks and meetings whether all accesses are ordered, to end an unordered launch early.
+
+        A record of every access is continued if the first ones are in no order, and not if they are.
+        """
         self._steps += 1
-        if (
-            self.asks is not None
-            and self._steps & (self._steps - 1) == 0 < self._steps - 1
-            and not self.asks()
-        ):
+        if self.asks is None or self._steps & (self._steps - 1) or self._steps == 1:
+            return
+        ordered = self.asks()
+        if not (ordered or self._log.records):
             raise Suspicion
+        if not ordered:
+            self._log.most = MOST_SHARED
+            # No core has had a window with unordered events: the run would have ended.
+            self.whole, self.windows, self.asks, self.clashed = True, Windows(), None, False
+        elif self._log.records:
+            self._log.stop()
 
     def ways(self) -> Mapping[str, TaskWay] | None:
         """Return the way of each task of the unions that have not ended, by its label, when a fault has ended them; None if C does not know all."""

@@ -66,6 +66,9 @@ VECTORS = 1 << 13  # bytes of vectors that cost observers as much as one more in
 TASK = 20  # instructions that cost observers as much as a task's beginning and end
 TRIED = 1 << 10  # bytes with which a new kernel is tried in Python, to measure its length
 MUCH = 1 << 25  # bytes of memory that take longer to copy than stores take to be heard
+WORTH_RECORDING = (
+    8  # Block tasks of which the first have every access recorded, in case that some are in no order
+)
 WORTH_WAITING = 1 << 14  # bytes of memory that are kept only when a task first reads some of them
 _long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels with a long launch
 _watched: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
@@ -176,6 +179,13 @@ class Screening:
         return ready.session_of(evolve(self.request, arguments=()))  # it keeps no tensors
 
     @property
+    def _records_at_first(self) -> bool:
+        """Return whether every access of the first tasks is recorded: there are enough of them, they run one after another, and races are looked for."""
+        request, races = self.request, bool(self.looks & Screened.RACE) and not self.only_hears
+        many = math.prod(request.dim)
+        return races and self.beside is None and not request.kind.unions and many >= WORTH_RECORDING
+
+    @property
     def _counting(self) -> list[Observer]:
         return [observer for observer in self.told if observer.counts]
 
@@ -191,7 +201,8 @@ class Screening:
         whole = remembered = native in _clashing and not self.only_hears
         disordered = whole and _clashing.pop(native)
         while True:
-            screen = Screen(self.looks, RowWatch, whole=whole, disordered=disordered)
+            at_first = not whole and self._records_at_first
+            screen = Screen(self.looks, RowWatch, whole=whole, at_first=at_first, disordered=disordered)
             session = self._begun(session_of((screen,), None, loaded, meter, screen), told)
             if whole:
                 self.beside = None  # a thread knows only its own tasks
@@ -201,12 +212,12 @@ class Screening:
                 self._reads_back()
             elif self.only_hears and not cleared and not screen.hopeless:
                 self._copies_all()
-            elif cleared or not (remembered if whole else screen.clashed):
+            elif cleared or not (remembered if screen.whole else screen.clashed):
                 break
             else:
                 whole, remembered, disordered = not whole, False, screen.disordered and not whole
             loaded, told = loaded.again(), ()
-        if cleared and whole and (screen.clashed or screen.disordered):
+        if cleared and screen.whole and (screen.clashed or screen.disordered):
             _clashing[native] = screen.disordered
         if self._before is not None:
             self._before.end()

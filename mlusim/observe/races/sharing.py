@@ -289,7 +289,9 @@ def _changes(*columns: Ints) -> Flags:
 
 def in_turn(numbers: Ints) -> list[int]:
     """Return the distinct *numbers* in the order of their first occurrences."""
-    return list(dict.fromkeys(numbers[_changes(numbers)].tolist()))
+    distinct, first = np.unique(numbers[_changes(numbers)], return_index=True)
+    turns: list[int] = distinct[np.argsort(first)].tolist()
+    return turns
 
 
 def meets(table: Ints) -> bool:

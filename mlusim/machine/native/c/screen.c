@@ -515,7 +515,10 @@ void stored_(Core *m, int64_t key, int64_t end, int site) {
 }
 void keeps_shared_(Core *m, At p, int64_t n, int kind, int site) {
   Stores_ *t = SCREEN_(m)->stores;
-  if (t->many == t->most) suspect_(m, SCREEN_RACE, site);
+  if (UNLIKELY(t->many == t->most)) {
+    m->site = site; up_(m, UP_SUSPECT, SHARED_FULL, 0);
+    if (!t->shared) return; /* it need not be complete */
+  }
   ((Shared_ *)t->shared)[t->many++] = (Shared_){p.o, p.o + n, t->time, 0, p.a->key, (int32_t)m->segment, site, (int32_t)SCREEN_(m)->row, kind, (int32_t)t->pipe, 0, 0};
 }
 /* Record the value stored by the last access, if it is small. */
