@@ -68,12 +68,13 @@ class Cut(NamedTuple):
 
 
 class Accused(NamedTuple):
-    """A conflict, the numbers of its two statements, and all their accesses that are not ordered."""
+    """A conflict, the numbers of its two statements, and all their accesses that are not ordered; *other* are those that may not be of the conflict."""
 
     conflict: Conflict
     first: int
     second: int
     pairs: Ints
+    other: Ints
     scope: str
 
 
@@ -88,12 +89,14 @@ class Recorded:
         self._passed: dict[int, dict[int, Ints]] = {}
         self._grouped: dict[str, tuple[Ints, dict[int, list[int]]]] = {}
         self._edges: dict[int, tuple[int | None, int | None]] = {}
+        self._repeating: dict[int, bool] = {}
 
     def accused(self, conflict: Conflict) -> Accused:
         """Return the facts of *conflict* that the search for a barrier needs."""
-        pairs = self._sharing.every_pair(conflict)
+        other = self._sharing.other_pairs(conflict)
+        pairs = different(np.concatenate([other, conflict.pairs]))
         first, second = (self._numbers[party.statement] for party in (conflict.first, conflict.second))
-        return Accused(conflict, first, second, pairs, self._scope(pairs))
+        return Accused(conflict, first, second, pairs, other, self._scope(pairs))
 
     def site(self, statement: int) -> Site:
         """Return the place of a statement."""
@@ -170,7 +173,9 @@ class Recorded:
 
     def differs(self, case: Accused) -> bool:
         """Return whether tasks write different or unknown values to the word of *case* without an order."""
-        first, second = (self._sharing.stored(case.pairs[:, column]) for column in (1, 3))
+        # The values of its own pairs have been compared.
+        pairs = case.other if case.conflict.same else case.pairs
+        first, second = (self._sharing.stored(pairs[:, column]) for column in (1, 3))
         return any(map(operator.ne, first, second))
 
     def read_without(self, case: Accused, guard: str) -> bool:
@@ -264,7 +269,10 @@ class Recorded:
 
     def _repeats(self, statement: int) -> bool:
         """Return whether a task reaches each statement on the line of *statement* more than once: there are more times than tasks."""
-        return all(self._often(number) for number in self._line(statement))
+        repeats = self._repeating.get(statement)
+        if repeats is None:
+            repeats = self._repeating[statement] = all(map(self._often, self._line(statement)))
+        return repeats
 
     def _often(self, statement: int) -> bool:
         times = (table[table[:, SITE] == statement, TIME] for table in self._tables.values())

@@ -26,6 +26,7 @@ WINDOW = 1 << 16  # accesses that are judged together
 UNKNOWN = float("nan")
 WORD = 8  # bytes; values of writes of at most this size are kept
 MOST = 256  # accesses of a statement for which a hint is tried
+FEW = 8  # numbers that are told apart one after another
 
 
 class Statement(NamedTuple):
@@ -227,10 +228,10 @@ class Sharing:
         """Return the value of the small write at each of *times*; one that equals no other if unknown."""
         return list(map(self.values.get, times.tolist(), itertools.repeat(UNKNOWN)))
 
-    def every_pair(self, conflict: Conflict) -> Ints:
-        """Return all unordered accesses of the two statements of *conflict*, in the form of ``conflict.pairs``.
+    def other_pairs(self, conflict: Conflict) -> Ints:
+        """Return the unordered accesses of the two statements of *conflict*, in the form of ``conflict.pairs``, also of others than these.
 
-        There are more of these, since with another sync the tasks might run in another order.  Of many
+        There are more, since with another sync the tasks might run in another order.  Of many
         accesses only the first ones are considered.
         """
         table = table_of(self._tables[conflict.allocation])
@@ -243,7 +244,7 @@ class Sharing:
         a, b = both.T
         differ = (tasks[a] != tasks[b]) & ((kinds[a] == WRITE) | (kinds[b] == WRITE) | (kinds[a] != kinds[b]))
         free = _unordered(rows, both[differ], self.clocks.segments)
-        return different(np.concatenate([_as_pairs(rows, tasks, free), conflict.pairs]))
+        return _as_pairs(rows, tasks, free)
 
     def tasks(self, table: Ints) -> Ints:
         """Return the task of each row of *table*."""
@@ -289,9 +290,12 @@ def _changes(*columns: Ints) -> Flags:
 
 def in_turn(numbers: Ints) -> list[int]:
     """Return the distinct *numbers* in the order of their first occurrences."""
+    turns: list[int] = []
+    while len(numbers) and len(turns) < FEW:
+        turns.append(int(numbers[0]))
+        numbers = numbers[numbers != numbers[0]]
     distinct, first = np.unique(numbers[_changes(numbers)], return_index=True)
-    turns: list[int] = distinct[np.argsort(first)].tolist()
-    return turns
+    return [*turns, *distinct[np.argsort(first)].tolist()] if len(numbers) else turns
 
 
 def meets(table: Ints) -> bool:
