@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
-from engines import alike
+from engines import MEASURES, NATIVE, alike, same_numbers
 from hypothesis import HealthCheck, given, settings, strategies as st
 from random_sequences import Sequences
+from test_bangc_native_quiet import all_checkers
 
 import mlusim
 from mlusim.arch.catalog import find_board
+from mlusim.engine.contract import Mode
+from mlusim.errors import MlusimError
+from mlusim.machine.hub import attending
 
 WEIGHTED = """\
 __nram__ float room[4096];
@@ -60,7 +64,9 @@ def test_weighted_sums(load_once, at, n, padded, kept, mask):
 
     alike(kernel, (sums, out, data, at, n, padded, kept, mask))
 
-    assert "if (!AT_ONCE_(joined_" in kernel.native.program(find_board("MLU370-X4").arch).text
+    arch = find_board("MLU370-X4").arch
+    assert "if (!AT_ONCE_(joined_" in kernel.native.program(arch).text
+    assert "fails_ && joined_" in kernel.native.program(arch, Mode.SCREENED).text
 
 
 MIXED = """\
@@ -218,6 +224,61 @@ def compare_sequences(load_once, seed, call):
 def test_sequences(load_once, call):
     """Operands in place, apart and overlapping; numbers that change; statements between; faults on the way."""
     compare_sequences(load_once, 1, call)
+
+
+CHECKED = st.tuples(CALLS, st.integers(1, 1 << 16), st.sampled_from(["normal", "large", "whole", "wide"]))
+
+
+def numbers(kind, seed):
+    """Numbers of which none, some, or those that an instruction computes have something to tell."""
+    rng = np.random.default_rng(seed)
+    data = rng.standard_normal(2048).astype(np.float32)
+    if kind == "large":
+        data[rng.random(2048) < 0.02] = rng.choice(np.array([np.inf, 1e30, 3e38], np.float32))
+    if kind in ("whole", "wide"):
+        most = 100 if kind == "whole" else 60000
+        data.view(np.int32)[:] = rng.integers(-most, most, 2048)
+    return data
+
+
+def compare_checked(load_once, seed, checked):
+    """Run one sequence twice under all checkers on both engines, and compare what is told and what is left."""
+    call, number, kind = checked
+    kernel = load_once(Sequences(seed, MANY, plain=True).kernel)["sequences"]
+    told = []
+    for engine in ("python", NATIVE):
+        device, watching = mlusim.Device("MLU370-X4"), all_checkers()
+        out = device.put(np.arange(8192, dtype=np.float32))
+        arguments, said = (out, device.put(numbers(kind, number)), *call), []
+        with attending(watching):
+            for _ in range(2):
+                try:
+                    launch = device.launch(kernel, 1, mlusim.BLOCK, arguments, engine=engine)
+                    said.append([getattr(launch, m) for m in MEASURES])
+                except MlusimError as fault:
+                    said.append(str(fault))
+        told.append((said, [checker.findings for checker in watching], device.get(out)))
+    (said, findings, left), (native, of_native, by_native) = told
+
+    assert said == native
+    assert findings == of_native
+    assert same_numbers(left, by_native)
+
+
+@settings(max_examples=60)
+@given(checked=CHECKED)
+def test_sequences_under_checkers(load_once, checked):
+    """Numbers that are fine, that leave the limits of their types, and that were written as another type."""
+    compare_checked(load_once, 1, checked)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("seed", range(200, 250))
+@settings(max_examples=200, suppress_health_check=[HealthCheck.differing_executors])
+@given(checked=CHECKED)
+def test_many_sequences_under_checkers(load_once, seed, checked):
+    """The same of fifty kernels."""
+    compare_checked(load_once, seed, checked)
 
 
 @pytest.mark.attack

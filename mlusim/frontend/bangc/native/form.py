@@ -73,9 +73,9 @@ class CProgram(CWalker):
 
     def join(self, functions: Mapping[str, ir.Function]) -> None:
         """Let instructions of *functions* be joined."""
-        self.joined = joined = Joined(self.arch)
+        self.joined = joined = Joined(self.arch, self.mode)
         translated = functools.partial(calls.joined_call, self)
-        self.joining = Joining(functions, translated, joined.fits, joined.call)
+        self.joining = Joining(functions, translated, joined.fits, joined.call, strict=self.checked)
 
 
 def _walker(
@@ -89,7 +89,7 @@ def _walker(
         checked=mode is Mode.SCREENED,
         covered=covered,
     )
-    if mode is Mode.ALONE and not covered:
+    if mode in (Mode.ALONE, Mode.SCREENED) and not covered:
         c.join(functions)
     return c
 

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from attrs import evolve, frozen
 
 from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.native.emit import CWalker, in_cell, in_register
 from mlusim.frontend.bangc.scalars import BINARY
 
@@ -33,6 +34,9 @@ class Joining(Generic[Call]):
     translated: Callable[[ir.IntrinsicCall], Call | None]
     fits: Callable[[Sequence[Call], Call], bool]
     call: Callable[[Sequence[Call]], str]
+    strict: bool = (
+        False  # whether each argument of a function has to be that of an instruction, because it is tested
+    )
 
     def body(
         self, c: CWalker, nodes: Sequence[ir.Statement], render: Callable[[Sequence[ir.Statement]], list[str]]
@@ -76,7 +80,7 @@ class Joining(Generic[Call]):
         if not isinstance(node, ir.Evaluate | ir.Block):
             return []
         calls: list[Call] = []
-        for part in _instructions(node, self.functions):
+        for part in _instructions(node, self.functions, strict=self.strict):
             call = None if part is None else self.translated(part)
             if call is None:
                 return []
@@ -91,29 +95,33 @@ def _reached(nodes: Sequence[ir.Statement]) -> Sequence[ir.Statement]:
 
 
 def _instructions(
-    node: ir.Statement, functions: Mapping[str, ir.Function]
+    node: ir.Statement, functions: Mapping[str, ir.Function], *, strict: bool
 ) -> Iterator[ir.IntrinsicCall | None]:
     """Yield the instructions that *node* consists of; None for anything else."""
     value = node.value if isinstance(node, ir.Evaluate) else None
     if isinstance(node, ir.Block):
         for inner in node.body:
-            yield from _instructions(inner, functions)
+            yield from _instructions(inner, functions, strict=strict)
     elif isinstance(value, ir.IntrinsicCall):
         yield value
     elif isinstance(value, ir.Call) and value.symbol in functions:
-        yield from _called(value, functions[value.symbol])
+        yield from _called(value, functions[value.symbol], strict=strict)
     else:
         yield None
 
 
-def _called(node: ir.Call, function: ir.Function) -> Iterator[ir.IntrinsicCall | None]:
+def _called(node: ir.Call, function: ir.Function, *, strict: bool) -> Iterator[ir.IntrinsicCall | None]:
     """Yield the instructions of *function*, which *node* calls, with the arguments in place of its parameters."""
     values = dict(zip(function.parameters, node.arguments, strict=False))
     simple = len(node.arguments) == len(function.parameters) and all(
         in_register(p) and p.type == a.type and lasts(a) for p, a in values.items()
     )
+    if strict:
+        loads = (n.place for n in walk(function.body) if isinstance(n, ir.Load))
+        used = {place.local for place in loads if isinstance(place, ir.LocalStorage)}
+        simple = simple and all(p in used or isinstance(a, ir.Const) for p, a in values.items())
     for part in function.body if simple and function.problem is None else ():
-        for call in _instructions(part, {}):
+        for call in _instructions(part, {}, strict=strict):
             if call is None or not all(map(lasts, call.arguments)):
                 yield None
             else:

@@ -311,3 +311,34 @@ ALWAYS Typed_ *typed_(const Core *m, At p) { return &SCREEN_(m)->typed[(uint32_t
 void wrote_(Core *m, At p, int64_t n, int dtype, int how, int site);
 COLD void retyped_(Core *m, int row, const Typed_ *t, int size, uint32_t ones, int dtype, int site);
 void read_as_(Core *m, int row, At p, int64_t n, int size, uint32_t ones, int dtype, int site);
+
+/* ---- instructions that are performed together (machine/native/text/quiet.py) ---- */
+/* Return whether nothing is pending and nothing is recorded of each instruction. */
+#ifdef ASYNCHRONOUS
+#define QUIET_(m) 0
+#else
+ALWAYS int QUIET_(const Core *m) {
+  const Screen_ *s = SCREEN_(m);
+  int64_t held = s->stores->shared;
+  for (int k = 0; k < LISTS; k++) held |= s->n[k];
+  return !held && !m->hears;
+}
+#endif
+/* Return whether more is told about an access to shared memory than that it happened. */
+ALWAYS int tells_(const Core *m, At p, int kind) {
+  if (!SHARED(p.a->space) || !(m->screens & SCREEN_RACE)) return 0;
+  if (kind == READS_) return p.a->writable && p.a->last_write >= 0 && p.a->last_read < 0;
+  return p.a->last_write < 0 || p.a->flags != 0 || (kind == CHANGES_ && p.a->last_read < 0);
+}
+/* Return whether vectors have written these bytes as another type. */
+ALWAYS int retypes_(const Core *m, At p, int dtype) {
+  const Typed_ *t = typed_(m, p);
+  return t->address == p.a->address + (uint64_t)p.o && (t->dtype & 255) != dtype;
+}
+/* The largest magnitude of floats, in bits; a few of those below the limit, 2 ** 120, have a finite sum. */
+#define NEAR_INFINITY 0x7b800000u
+#define TOP_(top, v) do { const float v_ = (v); uint32_t w_; memcpy(&w_, &v_, 4); w_ &= 0x7fffffffu; top = w_ > top ? w_ : top; } while (0)
+/* Tests of arguments whose failure is told later. */
+#define TRY_FITS_(T, op, a, b, change, site) ({ T z_; const __auto_type x_ = (a); const __auto_type y_ = (b); fails_ |= __builtin_##op##_overflow(x_, y_, &z_); z_; })
+#define TRY_ASSIGNED_(unset, v, site) ({ fails_ |= (unset) != 0; (v); })
+#define TRY_LATE_(does, h, v) ({ fails_ |= (h).loaded != 0; (v); })

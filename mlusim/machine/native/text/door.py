@@ -99,13 +99,15 @@ def door(use: Use, arch: Arch, mode: Mode = Mode.ALONE) -> str | None:
 
 @frozen
 class LaneOperand:
-    """A pointer of a `Lane`: its name, its bytes per element, its memories, and whether it is written, or by an atomic."""
+    """A pointer of a `Lane`: its name, its bytes per element, its memories, whether it is written, or by an atomic, and read; the type of its numbers."""
 
     name: str
     size: int
     spaces: frozenset[Space]
     written: bool
     atomic: bool = False
+    read: bool = False
+    dtype: DType | None = None
 
 
 @frozen
@@ -115,7 +117,7 @@ class Lane:
     *checks* is a C function ``fits_`` and *name*, of the call's arguments, that returns whether C performs it, *charges*
     one ``paid_`` and *name* that accounts for *many_* calls; *names* are their arguments. *settles* says whether the call
     first settles a pipe, *repeats* whether only the number of elements decides its charges. *numbers* are declarations
-    of the scalars that *each* names, of a name and a given value.
+    of the scalars that *each* names, of a name and a given value. *row* is None for a copy.
     """
 
     name: str
@@ -127,6 +129,7 @@ class Lane:
     settles: bool
     repeats: bool = False
     numbers: Mapping[str, Callable[[str, str], str]] = {}
+    row: Intrinsic | None = None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -335,6 +338,7 @@ class _Door:
                 for name in self.given
                 if name not in pointers and name != "elem_count"
             },
+            row=self.row,
         )
 
     @property
@@ -353,9 +357,9 @@ class _Door:
 
     def _of_lane(self, o: Operand) -> LaneOperand:
         written = o.access != "read"
-        return LaneOperand(
-            o.name, self.types[o.name].size, frozenset(o.spaces), written, written and self.row.atomic
-        )
+        dtype = self.types[o.name]
+        atomic, read = written and self.row.atomic, o.access != "write"
+        return LaneOperand(o.name, dtype.size, frozenset(o.spaces), written, atomic, read, dtype)
 
     @property
     def _asked(self) -> bool:

@@ -4,7 +4,7 @@ A row's own door checks its operands, loads them and stores its result, once mor
 work on the same number of elements, a joined function keeps what one has computed for the next, and stores only what
 is left in the end. It performs all of them, or none: if a check fails, if numbers of elements differ, or if two of
 their operands overlap, the doors are called one after the other.  A blocking copy of one piece does the same to each
-element as well: it is joined with what computes on the bytes that it loads or stores.
+element as well: it is joined with what computes on the bytes that it loads or stores.  In a screened run `text.quiet` adds tests and records.
 """
 
 import functools
@@ -14,8 +14,10 @@ from itertools import combinations
 from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Arch
+from mlusim.engine.contract import Mode
 from mlusim.machine.native.text.copies import lane_parts
 from mlusim.machine.native.text.door import Lane, LaneOperand, Use, lane
+from mlusim.machine.native.text.quiet import Quiet, QuietCall, tried
 from mlusim.machine.native.text.templates import SUFFIX, Each
 from mlusim.memory.space import DIRECTIONS, GDRAM, LDRAM, SRAM
 
@@ -57,7 +59,7 @@ def _copy(use: Use, direction: int) -> Lane:
         names=("dst", "src", "size"),
         operands=(
             LaneOperand("dst", size, frozenset([way.dst]), written=True),
-            LaneOperand("src", size, frozenset([way.src]), written=False),
+            LaneOperand("src", size, frozenset([way.src]), written=False, read=True),
         ),
         each=Each("a", (("a", "src", f"u{8 * size}"),), (), f"u{8 * size}"),
         checks=checks,
@@ -71,6 +73,7 @@ class Joined:
     """The joined functions of a program, and the functions that they call."""
 
     arch: Arch
+    mode: Mode = Mode.ALONE
     texts: dict[str, str] = field(factory=dict)  # by name
     names: dict[tuple[str, ...], str] = field(factory=dict)  # of the joined functions, by their lines
 
@@ -78,7 +81,7 @@ class Joined:
         """Return whether *call* can be joined with *calls* before it."""
         if len(calls) == MOST_ROWS:
             return False
-        function = _Function([*calls, call], self.arch)
+        function = _Function([*calls, call], self.arch, self.mode)
         return function.places is not None and (call.polls or function.shares(len(calls)))
 
     def call(self, calls: Sequence[JoinedCall]) -> str:
@@ -86,27 +89,38 @@ class Joined:
 
         "" if that is not worth it: all are copies, one has no pointer of another, or the program has the most functions.
         """
-        function = _Function(calls, self.arch)
+        function = _Function(calls, self.arch, self.mode)
         if all(c.direction >= 0 for c in calls) or not all(map(function.shares, range(len(calls)))):
             return ""
+        screened = self.mode is Mode.SCREENED
+        arguments = [tried(a) if screened else a for a in function.arguments]
+        name = None if None in arguments else self._named(function)
+        if name is None or not screened:
+            return "" if name is None else f"{name}({', '.join(function.arguments)})"
+        texts = " ".join(f"const __auto_type y_{n} = {text};" for n, text in enumerate(arguments))
+        call = f"{name}({', '.join(f'y_{n}' for n in range(len(arguments)))})"
+        return f"({{ int fails_ = 0; {texts} !fails_ && {call}; }})"
+
+    def _named(self, function: "_Function") -> str | None:
+        """Return the name of *function*, which the program has from now on; None if it has the most functions."""
         lines = tuple(function.lines())
         name = self.names.get(lines)
         if name is None:
             if len(self.names) == MOST_FUNCTIONS:
-                return ""
+                return None
             for part in function.lanes:
                 self.texts[part.name] = f"{part.checks}\n{part.charges}\n"
             name = self.names[lines] = f"joined_{len(self.names)}"
             self.texts[name] = "\n".join(
                 [f"static __attribute__((noinline)) int {name}{lines[0]}", *lines[1:], ""]
             )
-        return f"{name}({', '.join(function.arguments)})"
+        return name
 
 
 class _Function:
     """The joined function of *calls*; ``places`` describe its pointers, or are None if it cannot be rendered."""
 
-    def __init__(self, calls: Sequence[JoinedCall], arch: Arch) -> None:
+    def __init__(self, calls: Sequence[JoinedCall], arch: Arch, mode: Mode) -> None:
         self.calls = calls
         self.lanes = [part for call in calls if (part := call.lane(arch)) is not None]
         self.pointers: dict[str, int] = {}
@@ -117,6 +131,13 @@ class _Function:
         # The arguments of each call as parameters of the function, by name.
         self._arguments = [self._taken(part, call) for part, call in zip(self.lanes, calls, strict=True)]
         self.places = self._described()
+        self.quiet: Quiet | None = None
+        if mode is Mode.SCREENED and self.places is not None:
+            parts = zip(self.lanes, self._arguments, calls, strict=True)
+            looked = [QuietCall(part, a, f"s_{n}", c.direction) for n, (part, a, c) in enumerate(parts)]
+            self.quiet = Quiet(looked, self.places)
+            if not self.quiet.possible:
+                self.places = None
 
     def _taken(self, part: Lane, call: JoinedCall) -> dict[str, str]:
         taken: dict[str, str] = {}
@@ -164,13 +185,15 @@ class _Function:
     def arguments(self) -> list[str]:
         """Return the arguments of a call of the function: those that the calls share once, and where the last that settles a pipe is."""
         sites = [call.site for part, call in zip(self.lanes, self.calls, strict=True) if part.settles]
-        return ["m", f"{(sites or [0])[-1]}", *self.pointers, *self.counts, *self.numbers]
+        told = [f"{self.calls[n].site}" for n in (self.quiet.told if self.quiet else ())]
+        return ["m", f"{(sites or [0])[-1]}", *told, *self.pointers, *self.counts, *self.numbers]
 
     def lines(self) -> Iterator[str]:
         """Render the function from its parameters on, line by line; the same for calls that differ in their arguments alone."""
         parameters = [
             "Core *m",
             "int site",
+            *(f"int s_{n}" for n in (self.quiet.told if self.quiet else ())),
             *(f"Ptr p_{n}" for n in self.pointers.values()),
             *(f"int64_t n_{n}" for n in self.counts.values()),
             *self._parameters,
@@ -181,10 +204,13 @@ class _Function:
         for n in self.pointers.values():
             yield f"  uint8_t *x_{n} = at(see(m, p_{n}));"
         yield from self._numbers()
+        yield from self._tested()
+        yield from (f"  {line}" for line in (self.quiet.before() if self.quiet else ()))
         yield from self._streamed()
         yield f"  INDEPENDENT for (int64_t i = {'4 * part' if self._loaded or self._stored else 0}; i < n_; i++) {{"
         yield from self._element(())
         yield "  }"
+        yield from (f"  {line}" for line in (self.quiet.behind() if self.quiet else ()))
         yield from self._charges()
         if any(part.settles for part in self.lanes):
             yield "  m->site = site;"
@@ -236,6 +262,8 @@ class _Function:
             yield f"n_ * {self._size} >= STREAMED && (uintptr_t)at(see(m, p_{n})) % HOST_LINE"
         if any(part.settles for part in self.lanes):
             yield "pends_(m)" if self.lanes[0].settles else "m->pending"
+        if self.quiet:
+            yield from self.quiet.broken()
 
     def _polled(self) -> Iterator[str]:
         """Yield the conditions under which a copy may be polling: that the copy before it had its source."""
@@ -253,6 +281,19 @@ class _Function:
         for n, (part, arguments) in enumerate(zip(self.lanes, self._arguments, strict=True)):
             for _, name, _ in part.each.numbers:
                 yield f"  const {part.numbers[name](f'c_{n}_{name}', arguments[name])}"
+
+    def _tested(self) -> Iterator[str]:
+        """Render a loop that looks at the numbers of a screened run and stores none."""
+        extremes = list(self.quiet.extremes()) if self.quiet else []
+        if not self.quiet or not extremes:
+            return
+        yield "  if (VECTORS(m)) {"
+        yield from (f"    {line}" for line in extremes)
+        yield "    INDEPENDENT for (int64_t i = 0; i < n_; i++) {"
+        yield from self._element((), self.quiet)
+        yield "    }"
+        yield f"    if (UNLIKELY({' || '.join(self.quiet.outside())})) return 0;"
+        yield "  }"
 
     def _streamed(self) -> Iterator[str]:
         """Render the loop over four parts at once, line by line, of operands that copies carry off chip and that are as long as those written past the caches."""
@@ -273,10 +314,10 @@ class _Function:
         if self._stored:  # the next elements are fetched faster when no line is still under way
             yield "  if (part) ALL_ARE_PUT_();"
 
-    def _element(self, lines: Sequence[int]) -> Iterator[str]:
+    def _element(self, lines: Sequence[int], quiet: Quiet | None = None) -> Iterator[str]:
         """Render what happens to one element; all but the targets of atomics are kept until all are computed.
 
-        What is stored to the pointers *lines* goes to a line ``l_``.
+        What is stored to the pointers *lines* goes to a line ``l_``. With *quiet*, nothing is stored, and it looks at the numbers.
         """
         held: dict[str, tuple[str, str]] = {}  # what each pointer's element is, with its type
         places = dict(enumerate(self.places or ()))
@@ -298,7 +339,11 @@ class _Function:
                 held[at] = f"r_{n}", suffix
                 yield f"    T_{suffix} r_{n};"
             to = f"((T_{suffix} *)x_{at})[i]" if atomic else f"r_{n}"
-            yield f"    {{ {' '.join(reads)} {to} = {value} }}"
+            look = quiet.looked(n, to) if quiet else ""
+            does = "" if quiet and atomic else f"{to} = {value} "
+            yield f"    {{ {' '.join(reads)} {does}{look}}}"
+        if quiet:
+            return
         for at, (name, suffix) in held.items():
             if int(at) in lines:
                 yield f"    ((T_{suffix} *)l_{at})[i - b] = {name};"
