@@ -242,7 +242,7 @@ def _borders(library: ctypes.CDLL, _: Any) -> Work:
     both = {"host function": host, "ops.run": run}
     return Work(
         "D, border_align [2,1050,4,256]",
-        (0.22, 1.5, 3.0),
+        (0.22, 1.5, 2.45),
         loops,
         tiles,
         functools.partial(_bordered, data, boxes, largest, out.shape, pool),
