@@ -179,7 +179,7 @@ def _shift(library: ctypes.CDLL, _: Any) -> Work:
     )
     host = _hosted(ops.host.mluOpTinShiftForward, out, [(data, "ARRAY"), (by, "ARRAY")])
     return Work(
-        "B, tin_shift [8,8,256,784]", (0.95, 2.45, 2.2), loops, tiles, arrays, {"host function": host}, 0
+        "B, tin_shift [8,8,256,784]", (0.75, 1.95, 2.2), loops, tiles, arrays, {"host function": host}, 0
     )
 
 

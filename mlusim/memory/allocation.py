@@ -19,11 +19,25 @@ Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 NO_BYTES: Bytes = np.empty(0, np.uint8)
 
 
+HOST_PAGE = 4096
+
+
 def fresh_bytes(nbytes: int) -> Bytes:
     """Return *nbytes* uninitialised bytes, aligned to 64 bytes, where NumPy's loops are fastest."""
     # NumPy aligns to 16 bytes; a cache line of the host has 64.
     raw = np.empty(nbytes + 64, np.uint8)
     start = -raw.ctypes.data % 64
+    return raw[start : start + nbytes]
+
+
+def on_chip_bytes(nbytes: int) -> Bytes:
+    """Return *nbytes* uninitialised bytes for an on-chip memory, from the middle of a page of the host.
+
+    Large tensors begin where pages do, and a host that compares the last 12 bits of addresses lets loads
+    of one wait for stores to the other if both are at the same place of a page.
+    """
+    raw = np.empty(nbytes + HOST_PAGE, np.uint8)
+    start = (HOST_PAGE // 2 - raw.ctypes.data) % HOST_PAGE
     return raw[start : start + nbytes]
 
 
@@ -243,7 +257,7 @@ class Pool:
         """Return a byte array of *nbytes* bytes with unspecified contents."""
         free = self._free.get((space, nbytes))
         # The bytes are as the last core left them; `Arena.allocate` fills each declaration with poison.
-        return free.pop() if free else fresh_bytes(nbytes)
+        return free.pop() if free else on_chip_bytes(nbytes)
 
     def give(self, space: Space, raw: Bytes) -> None:
         """Return *raw* to the pool for a later `take`."""

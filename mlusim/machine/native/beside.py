@@ -38,7 +38,7 @@ from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
 from mlusim.machine.native.text import layout
 from mlusim.machine.native.text.screen import KEPT_PAGE, Suspicion
 from mlusim.machine.native.text.sums import AT_ONCE, IN_THE_RECORD, LATER, adds
-from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
+from mlusim.memory.allocation import POISON, Allocation, Bytes, on_chip_bytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, Space
 from mlusim.time.log import COLUMNS as LOG_COLUMNS
@@ -253,7 +253,7 @@ class Twin:
             if arena.raw is not None:
                 memory = self._memories.get((space, arena.raw.size))
                 if memory is None:
-                    memory = self._memories[space, arena.raw.size] = fresh_bytes(arena.raw.size)
+                    memory = self._memories[space, arena.raw.size] = on_chip_bytes(arena.raw.size)
                 moves[space] = int(memory.ctypes.data) - int(arena.raw.ctypes.data)
         at = [0 if view is None else moves.get(view.space, 0) for view in core.views]
         seat.copy(theirs, at, *self._shared)

@@ -35,7 +35,7 @@ from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import QUIET
 from mlusim.machine.tally import SilentTasks, Tally
 from mlusim.machine.tensor import DeviceTensor
-from mlusim.memory.allocation import Allocation, Bytes, Heap, Pool, fresh_bytes
+from mlusim.memory.allocation import Allocation, Bytes, Heap, Pool, on_chip_bytes
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import DIRECTIONS, NRAM, SRAM, WRAM, Space
 from mlusim.time.log import Rows
@@ -65,7 +65,7 @@ class _Shared(Pool):
         self._taken[space, nbytes] += 1
         raw = self._made.get(key)
         if raw is None:
-            raw = self._made[key] = fresh_bytes(nbytes)
+            raw = self._made[key] = on_chip_bytes(nbytes)
         return raw
 
     def give(self, space: Space, raw: Bytes) -> None:
