@@ -24,6 +24,9 @@ from mlusim.memory.space import DIRECTIONS, GDRAM, LDRAM, SRAM
 MOST_ROWS = 16
 MOST_POINTERS = 10  # of which each is compared with those that are written
 MOST_FUNCTIONS = 16  # of a program; a C compiler takes 0.1 s for one of sixteen rows
+MOST_LOOKED = (
+    1 << 14
+)  # bytes of an operand whose numbers are looked at first: more leave the fastest cache meanwhile
 COPY = "memcpy"
 
 
@@ -288,6 +291,7 @@ class _Function:
         if not self.quiet or not extremes:
             return
         yield "  if (VECTORS(m)) {"
+        yield f"    if (n_ * {self._size} > {MOST_LOOKED}) return 0;"
         yield from (f"    {line}" for line in extremes)
         yield "    INDEPENDENT for (int64_t i = 0; i < n_; i++) {"
         yield from self._element((), self.quiet)
