@@ -72,7 +72,7 @@ def all_checkers():
 
 
 def told(kernel, mistake, engine, *, fresh):
-    """What a launch is, what checkers tell of it, and the bytes that it leaves, or the fault."""
+    """Return what a launch is, what checkers report of it, and the bytes after it, or the fault."""
     device, watching = mlusim.Device("MLU370-X4"), all_checkers()
     data = device.put(np.linspace(-1.0, 2.0, 64, dtype=np.float32))
     sums = device.put(np.zeros(4096, np.float32))
