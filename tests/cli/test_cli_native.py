@@ -94,6 +94,7 @@ def test_operators_take_an_engine(cli, verb):
     assert "python" not in done.err
 
 
+@pytest.mark.skipif(available() is None, reason="no C compiler")
 def test_what_if_is_native_on_boards_of_every_generation(cli):
     """MLU2xx has rules of its own for where operands are; its launch is native, too."""
     boards = ("MLU370-X4", "MLU270-S4", "MLU590-H8")
