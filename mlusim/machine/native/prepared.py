@@ -385,11 +385,8 @@ class PreparedUnions(Prepared):
         self._outcomes: dict[NativeCore, BaseException] = {}
         self._strands: list[Carrier] = []
         self._switches: list[Any] = []
-        self._more_of, self._taken_of, self._longer_of = (
-            self._more,
-            self._taken,
-            self._team.lengthen,
-        )  # called by C
+        # Called by C.
+        self._more_of, self._taken_of, self._longer_of = self._more, self._taken, self._team.lengthen
         return lead, self._team.ledger
 
     @property

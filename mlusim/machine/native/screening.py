@@ -66,9 +66,8 @@ VECTORS = 1 << 13  # bytes of vectors that cost observers as much as one more in
 TASK = 20  # instructions that cost observers as much as a task's beginning and end
 TRIED = 1 << 10  # bytes with which a new kernel is tried in Python, to measure its length
 MUCH = 1 << 25  # bytes of memory that take longer to copy than stores take to be heard
-WORTH_RECORDING = (
-    8  # Block tasks of which the first have every access recorded, in case that some are in no order
-)
+# Block tasks of which the first have every access recorded, in case that some are in no order.
+WORTH_RECORDING = 8
 WORTH_WAITING = 1 << 14  # bytes of memory that are kept only when a task first reads some of them
 _long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels with a long launch
 _watched: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
@@ -592,9 +591,8 @@ def _touched(screen: Screen, of_thread: Screen, number: int) -> Rows:
 
 Accesses = tuple[Access, ...]
 EXACT = ("gather", "discrete", "copy")  # forms whose accesses list exactly the accessed bytes
-OFFSETS = (
-    "gather",
-)  # a form that reads its offsets and its mask first, and then a piece for each that it writes
+# A form that reads its offsets and its mask first, and then a piece for each that it writes.
+OFFSETS = ("gather",)
 APART_AT_MOST = 4  # accesses of an asynchronous instruction that are kept as spans of their own
 BLOCKING = {Pipe.IO: "MOVE", Pipe.MOVE: "IO"}  # the pipe for which a row on this one does not wait
 
