@@ -7,6 +7,7 @@ import pytest
 from attrs import evolve
 from bangc_twins import NATIVE, SCALARS
 
+from mlusim.arch.catalog import find_board
 from mlusim.engine.preference import preferring
 from mlusim.machine.options import LaunchOptions
 from mlusim.operators.registry import find_case, find_operator
@@ -76,6 +77,8 @@ def test_a_slow_case_takes_its_source_where_nothing_watches(watch, engine):
 def test_later_calls_take_what_the_earlier_ones_have_prepared():
     """On another device, with other tensors: they do the same, and a third and a fourth call fewer functions than the second."""
     spec = find_operator("border_align_backward")
+    # No other test has prepared anything on it.
+    board = evolve(find_board("MLU370-X4"), name="MLU370 of this test")
     case, calls, told = find_case(spec, "far_outside_float"), [], []
     prepared = made_of(spec, case)
     for _ in range(4):
@@ -85,7 +88,9 @@ def test_later_calls_take_what_the_earlier_ones_have_prepared():
             lambda _frame, event, _, count=count: count.__setitem__(0, count[0] + (event == "call"))
         )
         try:
-            done = attempt(spec, prepared.inputs, prepared.params, options=LaunchOptions(engine="native"))
+            done = attempt(
+                spec, prepared.inputs, prepared.params, board=board, options=LaunchOptions(engine="native")
+            )
         finally:
             sys.setprofile(before)
         calls.append(count[0])
