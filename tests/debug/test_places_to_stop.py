@@ -94,13 +94,13 @@ def test_a_function_that_is_not_loaded_is_waited_for(late):
     assert "breakpoint 1: final (pending: no function of this name is loaded yet)" == says(
         late, "break final"
     )
-    says(late, "break nothing", "break late_kernels.py:999")
+    says(late, "break no_function_of_any_test", "break late_kernels.py:999")
     answer = says(late, "run")
 
     assert "Breakpoint 1, final" in answer
     assert "mlu.nram(float32, 64)" in answer
     assert says(late, "info breakpoints").splitlines()[1:] == [
-        "breakpoint 2: nothing (pending: no function of this name is loaded yet)",
+        "breakpoint 2: no_function_of_any_test (pending: no function of this name is loaded yet)",
         "breakpoint 3: late_kernels.py:999 (pending: there is no code of a function at late_kernels.py:999; the last line with code is 8)",
     ]
 
