@@ -9,7 +9,7 @@ from attrs import frozen
 from mlusim.counted import plural, with_article
 from mlusim.errors import UsageError, shown_file
 from mlusim.frontend.bangc import c_syntax, ir, names, scalars, types as t
-from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.ir.walk import innermost, walk
 from mlusim.frontend.bangc.runtime.layouts import NULL, RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.frontend.bangc.runtime.resolve import layout
@@ -522,15 +522,13 @@ def _changes(node: object, form: ir.TranslationUnit, asked: set[str]) -> str:
     return ""
 
 
-def _own(place: object) -> bool:
+def _own(place: ir.Place) -> bool:
     """Return whether *place* is a variable of the function, or a member of such a variable."""
-    inside = False
-    while isinstance(place, ir.Member):
-        place, inside = place.base, True
-    if not isinstance(place, ir.LocalStorage):
+    whole = innermost(place)
+    if not isinstance(whole, ir.LocalStorage):
         return False
-    local = place.local
+    local = whole.local
     reference = isinstance(local.type, t.Pointer) and local.type.reference
     # The caller's own record, which the debugger passes by reference.
-    from_caller = inside and local.parameter
+    from_caller = whole is not place and local.parameter
     return not (reference or from_caller) and local.storage in (ir.Storage.VALUE, ir.Storage.CELL)

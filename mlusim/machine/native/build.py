@@ -115,9 +115,8 @@ def machine_flags() -> tuple[str, ...]:
         text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
     except OSError:
         return ()
-    lines = (
-        line.partition(":") for line in reversed(text.splitlines())
-    )  # so that the first processor is read last
+    # Reversed, so that the first processor is read last.
+    lines = (line.partition(":") for line in reversed(text.splitlines()))
     facts = {name.strip(): value.strip() for name, _, value in lines}
     flags = set(facts.get("flags", "").split())
     if not flags >= NEEDED:

@@ -53,15 +53,17 @@ def changed(nodes: Iterable[Any]) -> Mapping[ir.Local, int]:
 def may_store(nodes: Iterable[Any]) -> bool:
     """Return whether *nodes* may store to memory without an instruction: anywhere but in a function's own variables."""
     return any(
-        isinstance(n, ir.LibraryCall | ir.Asm) or (isinstance(n, _STORES) and not _own(n.place))
+        isinstance(n, ir.LibraryCall | ir.Asm)
+        or (isinstance(n, _STORES) and not isinstance(innermost(n.place), ir.LocalStorage))
         for n in nodes
     )
 
 
-def _own(place: ir.Place) -> bool:
+def innermost(place: ir.Place) -> ir.Place:
+    """Return the object of which *place* is a (nested) member, or *place* itself."""
     while isinstance(place, ir.Member):
         place = place.base
-    return isinstance(place, ir.LocalStorage)
+    return place
 
 
 def acts(value: ir.Expr, *, calls: bool = True) -> bool:

@@ -4,7 +4,8 @@ import math
 import re
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.lower.scope import FunctionScope, first_at, innermost, number, sequence
+from mlusim.frontend.bangc.ir.walk import innermost
+from mlusim.frontend.bangc.lower.scope import FunctionScope, first_at, number, sequence
 from mlusim.frontend.bangc.parse.nodes import Node
 from mlusim.frontend.bangc.scalars import converted
 

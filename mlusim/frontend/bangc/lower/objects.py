@@ -7,9 +7,10 @@ from attrs import frozen
 
 from mlusim.counted import counted
 from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc.ir.walk import innermost
 from mlusim.frontend.bangc.lower import arguments, bits, places
 from mlusim.frontend.bangc.lower.conversions import convert, empty, letters, string
-from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, first_at, innermost, number, sequence
+from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, first_at, number, sequence
 from mlusim.frontend.bangc.parse.nodes import END, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 

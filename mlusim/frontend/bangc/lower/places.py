@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Iterator, Set as AbstractSet
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import acts, walk
+from mlusim.frontend.bangc.ir.walk import acts, innermost, walk
 from mlusim.frontend.bangc.lower.conversions import convert, empty
 from mlusim.frontend.bangc.lower.scope import (
     FunctionScope,
     first_at,
     fixed_words,
     followed,
-    innermost,
     local_value,
     number,
     sequence,

@@ -9,6 +9,7 @@ from attrs import define, field
 from mlusim.errors import shown_file
 from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.errors import excerpt_of
+from mlusim.frontend.bangc.ir.walk import innermost
 from mlusim.frontend.bangc.parse.nodes import CursorReader, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
@@ -338,13 +339,6 @@ def _in_array(local: ir.Local, kind: t.Array) -> None:
     local.stack = isinstance(inner, t.Arithmetic) and inner != t.DOUBLE
     local.storage = ir.Storage.MEMORY if local.stack else ir.Storage.CELL
     local.space = "ldram" if local.stack else ""
-
-
-def innermost(place: ir.Place) -> ir.Place:
-    """Return the object of which *place* is a (nested) member, or *place* itself."""
-    while isinstance(place, ir.Member):
-        place = place.base
-    return place
 
 
 def number(value: float, kind: t.Type, node: "Node | ir.Span") -> ir.Const:

@@ -207,10 +207,10 @@ class CWalker(Walker[str, str]):
     deciding: bool = False  # whether a test is being rendered that depends on one load
     held: frozenset[ir.Local] = frozenset()
     """In the current function: variables that hold one loaded number, for a screen."""
-    deciding_late: ir.Local | None = (
-        None  # that of them on which alone the test that is being rendered depends
-    )
-    holding: ir.Local | None = None  # that of them whose number is being loaded
+    deciding_late: ir.Local | None = None
+    """That of them on which alone the test that is being rendered depends."""
+    holding: ir.Local | None = None
+    """That of them whose number is being loaded."""
     changes: dict[Any, int] = field(factory=dict)  # values that change silently, as a screen reports them
     symbols: dict[str, int] = field(factory=dict)  # functions, and
     locals: dict[ir.Local, int] = field(factory=dict)  # pointer variables that a screen tracks

@@ -27,16 +27,15 @@ class Joining(Generic[Call]):
 
     *functions* are its functions by their symbols. *translated* makes of an instruction what the other three take, or
     None if it cannot be joined; *fits* returns whether one can be performed together with those before it, and *call*
-    renders a call that performs all of some, or none, and returns whether it did; "" if it is not worth it.
+    renders a call that performs all of some, or none, and returns whether it did; "" if it is not worth it. If *strict*,
+    each argument of a function has to be that of an instruction, because it is tested.
     """
 
     functions: Mapping[str, ir.Function]
     translated: Callable[[ir.IntrinsicCall], Call | None]
     fits: Callable[[Sequence[Call], Call], bool]
     call: Callable[[Sequence[Call]], str]
-    strict: bool = (
-        False  # whether each argument of a function has to be that of an instruction, because it is tested
-    )
+    strict: bool = False
 
     def body(
         self, c: CWalker, nodes: Sequence[ir.Statement], render: Callable[[Sequence[ir.Statement]], list[str]]

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlusim.engine.contract import BUILT_INS
 from mlusim.frontend.bangc import ir, names, types as t
-from mlusim.frontend.bangc.ir.walk import changed, effectful, member_array, walk
+from mlusim.frontend.bangc.ir.walk import changed, effectful, innermost, member_array, walk
 from mlusim.frontend.bangc.native import screening
 from mlusim.frontend.bangc.native.emit import (
     IDS,
@@ -280,8 +280,7 @@ def raw(at: ir.Place) -> str | None:
 
 def is_fixed(at: ir.Place) -> bool:
     """Return whether *at* is a static constant of a function, or part of one."""
-    while isinstance(at, ir.Member):
-        at = at.base
+    at = innermost(at)
     return isinstance(at, ir.LocalStorage) and bool(at.local.fixed)
 
 

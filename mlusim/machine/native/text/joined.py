@@ -24,9 +24,8 @@ from mlusim.memory.space import DIRECTIONS, GDRAM, LDRAM, SRAM
 MOST_ROWS = 16
 MOST_POINTERS = 10  # of which each is compared with those that are written
 MOST_FUNCTIONS = 16  # of a program; a C compiler takes 0.1 s for one of sixteen rows
-MOST_LOOKED = (
-    1 << 14
-)  # bytes of an operand whose numbers are looked at first: more leave the fastest cache meanwhile
+# Bytes of an operand whose numbers are looked at first: more leave the fastest cache meanwhile.
+MOST_LOOKED = 1 << 14
 COPY = "memcpy"
 
 

@@ -70,7 +70,7 @@ class Each(NamedTuple):
 def body(call: RowCall) -> str | None:
     """Render the C statements of *call*; None if its row has none."""
     text = _rendered(call)
-    return _substituted(call, text.loop() if isinstance(text, Each) else text)
+    return None if text is None else _substituted(call, _as_loop(text))
 
 
 def each(call: RowCall) -> Each | None:
@@ -80,9 +80,9 @@ def each(call: RowCall) -> Each | None:
         return None
 
     def filled(letters: tuple[tuple[str, str, str], ...]) -> tuple[tuple[str, str, str], ...]:
-        return tuple((x, name, str(_substituted(call, suffix))) for x, name, suffix in letters)
+        return tuple((x, name, _substituted(call, suffix)) for x, name, suffix in letters)
 
-    expression, suffix = (str(_substituted(call, part)) for part in (text.text, text.suffix))
+    expression, suffix = _substituted(call, text.text), _substituted(call, text.suffix)
     return Each(expression, filled(text.reads), filled(text.numbers), suffix)
 
 
@@ -97,9 +97,12 @@ def _rendered(call: RowCall) -> "Each | str | None":
     return template if isinstance(template, str) else template(call, *details)
 
 
-def _substituted(call: RowCall, text: str | None) -> str | None:
-    suffixes = {n: SUFFIX[d.name] for n, d in call.types.items()}
-    return None if text is None else Template(text).substitute(suffixes)
+def _as_loop(text: Each | str) -> str:
+    return text.loop() if isinstance(text, Each) else text
+
+
+def _substituted(call: RowCall, text: str) -> str:
+    return Template(text).substitute({n: SUFFIX[d.name] for n, d in call.types.items()})
 
 
 def _mapped(call: RowCall, function: Callable[..., Any]) -> Each | str | None:
@@ -256,10 +259,7 @@ def _divide(call: RowCall) -> Each | str:
 
 def _remainder(call: RowCall) -> str:
     if call.dst.kind == "float":
-        remainders = _elementwise(call, "fmodf(a, b)", _BOTH)
-        return (
-            remainders.loop() if isinstance(remainders, Each) else remainders
-        )  # no vector code has this function
+        return _as_loop(_elementwise(call, "fmodf(a, b)", _BOTH))  # no vector code has this function
     return _no_zero(call, _elementwise(call, "(int64_t)a % (int64_t)b", _BOTH))
 
 
@@ -287,7 +287,7 @@ _BOTH = ("src0", "src1")
 
 def _no_zero(call: RowCall, quotients: Each | str) -> str:
     """Render *quotients* after a look for divisors of 0."""
-    text = quotients.loop() if isinstance(quotients, Each) else quotients
+    text = _as_loop(quotients)
     if "src1" in call.scalars:
         return f"if (src1 == 0) SLOW;\n  {text}"
     return f"for (int64_t i = 0; i < elem_count; i++) if (src1[i] == 0) SLOW;\n  {text}"
