@@ -38,17 +38,41 @@ def ended_in_order() -> Iterator[None]:
             signal.signal(signum, signal.SIG_DFL)
 
 
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """Delay the handlers of signals that would end this process, or interrupt it, to the end of the block."""
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
+    main = threading.current_thread() is threading.main_thread()  # no other thread has handlers
+    handled = [s for s in (signal.SIGINT, *ENDING) if main and callable(signal.getsignal(s))]
+    before = {signum: signal.signal(signum, note) for signum in handled}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+        for number in came[:1]:
+            signal.raise_signal(number)
+
+
 def run_compiler(words: Sequence[str]) -> tuple[int, bytes]:
     """Run a compiler with our standard output; return its exit code and its standard error."""
-    with subprocess.Popen(  # noqa: S603 - that is what it is for
-        words,
-        stderr=subprocess.PIPE,
-        process_group=0,  # with its child processes
-    ) as running:
-        try:
-            said = running.communicate()[1]
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.killpg(running.pid, signal.SIGTERM)  # compilers remove their files at this signal
-            raise
+    # Otherwise a signal between the compiler's start and the block that ends it would leave it running.
+    with contextlib.ExitStack() as held:
+        held.enter_context(signals_held())
+        with subprocess.Popen(  # noqa: S603 - that is what it is for
+            words,
+            stderr=subprocess.PIPE,
+            process_group=0,  # with its child processes
+        ) as running:
+            try:
+                held.close()
+                said = running.communicate()[1]
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.killpg(running.pid, signal.SIGTERM)  # compilers remove their files at this signal
+                raise
     return running.returncode, said

@@ -15,7 +15,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.toolkit import cnas, cnmon, compiler, folder as toolkit_folder, record
 from mlusim.toolkit.cncc import TOO_LARGE
-from mlusim.toolkit.ending import ended_in_order
+from mlusim.toolkit.ending import ended_in_order, signals_held
 from mlusim.toolkit.folder import make
 from mlusim.toolkit.server import record_module
 
@@ -764,6 +764,24 @@ def test_a_signal_leaves_no_folder_and_no_compiler(toolkit, tmp_path):
     assert [code, list((tmp_path / "scratch").iterdir())] == [128 + signal.SIGTERM, []]
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)
+
+
+@pytest.mark.parametrize(("name", "ends"), [("TERM", SystemExit), ("INT", KeyboardInterrupt)])
+def test_a_signal_while_a_compiler_starts_comes_behind_its_start(name, ends):
+    """What has to be ended by it is known then, and the handlers are those of before."""
+    before, steps = signal.getsignal(signal.SIGTERM), []
+
+    def start():
+        with signals_held():
+            signal.raise_signal(signal.Signals[f"SIG{name}"])
+            steps.append("started")
+        steps.append("not ended")
+
+    with ended_in_order(), pytest.raises(ends):
+        start()
+
+    assert ["started"] == steps
+    assert before == signal.getsignal(signal.SIGTERM)
 
 
 @pytest.mark.parametrize("number", ["TERM", "HUP", "QUIT", "XCPU", "VTALRM", "PROF", "USR1", "USR2"])
