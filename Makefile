@@ -47,14 +47,14 @@ torch: $(VENV)/check.stamp
 
 # What tells engines apart, where no compiler is to be found: Python runs, and what has to be said is said.
 no-compiler: $(VENV)/test.stamp
-	MLUSIM_CC=/no/compiler $(BIN)/python -m pytest -q tests/frontend/bangc/test_bangc_native.py tests/machine/test_native_build.py tests/cli/test_cli_native.py tests/ops/test_operators_natively.py
+	MLUSIM_CC=/no/compiler $(BIN)/python -m pytest -q tests/bangc/test_bangc_native.py tests/machine/test_native_build.py tests/cli/test_cli_native.py tests/ops/test_operators_natively.py
 
 # The fuzz tests in full, more than twenty thousand tries, and ten thousand planted faults; `make test` makes a share of them.
 attack: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q -m attack --longest 0 -n auto tests/fuzz tests/frontend/bangc tests/ops tests/observe tests/check
+	$(BIN)/python -m pytest -q -m attack --longest 0 -n auto tests/fuzz tests/bangc tests/ops tests/observe tests/check
 
 # The C of kernels under gcc's sanitizers: an access outside of memory or undefined behaviour ends the run.  `make sanitize SANITIZED=tests/isa` runs a part.
-SANITIZED := tests/isa/test_isa_native.py tests/isa/test_isa_native_calls.py tests/frontend/bangc/test_bangc_native*.py tests/machine/test_native*.py tests/ops/test_operator_sources.py
+SANITIZED := tests/isa/test_isa_native.py tests/isa/test_isa_native_calls.py tests/bangc/test_bangc_native*.py tests/machine/test_native*.py tests/ops/test_operator_sources.py
 sanitize: $(VENV)/test.stamp
 	MLUSIM_CC="gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined --param asan-stack=0" MLUSIM_CACHE=$(CURDIR)/out/sanitized \
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so):$$(gcc -print-file-name=libubsan.so)" \

@@ -49,13 +49,13 @@ import sys, tempfile, time
 from pathlib import Path
 import mlusim.bangc
 from mlusim.arch.catalog import find_board
-from mlusim.frontend.bangc.parse.sources import Options
+from mlusim.bangc.parse.sources import Options
 kernel, options = sys.argv[1], Options((), (), find_board(sys.argv[2]))
 with tempfile.TemporaryDirectory() as folder:
     for n in range(10):
         begun = time.process_time()
-        from mlusim.frontend.bangc.lower.module import Lowering
-        from mlusim.frontend.bangc.parse.unit import parsed
+        from mlusim.bangc.lower.module import Lowering
+        from mlusim.bangc.parse.unit import parsed
         file = Path(folder, f"{n}.mlu")
         text = f"__mlu_device__ auto expression(float *x, int n) {{ return x[n + {n}] * 2; }}"
         file.write_text(f'#include "{kernel}"\\n{text}\\n')

@@ -15,8 +15,8 @@ from pathlib import Path
 from attrs import frozen
 
 from mlusim.arch.catalog import BOARDS
+from mlusim.bangc.prelude import INCLUDE
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.isa.prototypes import Prototype, all_prototypes
 from mlusim.isa.table import ISA
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from mlusim.frontend.bangc.prelude import DRIVER
+from mlusim.bangc.prelude import DRIVER
 
 HEAD = """# Names of the driver
 

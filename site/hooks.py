@@ -27,7 +27,7 @@ API = {
     "observers": ("Observers and findings", ["mlusim.machine.hub.Observer", "mlusim.observe.finding.Finding"]),
     "plans": ("NRAM plans", ["mlusim.plan.plan.Plan", "mlusim.plan.declare", "mlusim.plan.layout.Layout"]),
     "operators": ("Operators", ["mlusim.operators.spec", "mlusim.operators.runner.Run", "mlusim.host.handle.Handle"]),
-    "bangc": ("BANG C sources", ["mlusim.frontend.bangc.module.Module"]),
+    "bangc": ("BANG C sources", ["mlusim.bangc.module.Module"]),
     "boards": ("Boards", ["mlusim.arch.board"]),
     "errors": ("Errors", ["mlusim.errors"]),
 }  # fmt: skip

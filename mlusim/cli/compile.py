@@ -9,15 +9,15 @@ from rich.text import Text
 
 from mlusim import bangc
 from mlusim.arch.board import Arch, Board
+from mlusim.bangc import cache
+from mlusim.bangc.errors import ERROR, SourceError
+from mlusim.bangc.survey import FileFacts, survey
 from mlusim.cli import entry, programs, show
 from mlusim.cli.options import refuse
 from mlusim.counted import counted
 from mlusim.document import Document, Part, Unfolded, members
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import lines_shown
-from mlusim.frontend.bangc import cache
-from mlusim.frontend.bangc.errors import ERROR, SourceError
-from mlusim.frontend.bangc.survey import FileFacts, survey
 from mlusim.machine.engine import Engine
 from mlusim.programs.kernel_call import named_values
 

@@ -19,8 +19,8 @@ from mlusim.errors import MlusimError
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
+    from mlusim.bangc.module import Module
     from mlusim.cli import programs
-    from mlusim.frontend.bangc.module import Module
     from mlusim.isa import table
     from mlusim.machine import kernel as kernels
     from mlusim.observe import names

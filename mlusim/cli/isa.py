@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from mlusim.bangc import cache
 from mlusim.cli.show import say
 from mlusim.counted import plural
 from mlusim.document import Document
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import cache
 from mlusim.lazy import lazy
 from mlusim.text_grid import Grid, facts, table
 

@@ -28,12 +28,12 @@ from mlusim.lazy import lazy
 from mlusim.machine.limits import UNLIMITED, limiting
 
 if TYPE_CHECKING:
+    from mlusim.bangc import errors as sources
     from mlusim.cli.arguments import shared
-    from mlusim.frontend.bangc import errors as sources
     from mlusim.machine import engine as engines
 else:
     shared, sources, engines = lazy(
-        "mlusim.cli.arguments.shared", "mlusim.frontend.bangc.errors", "mlusim.machine.engine"
+        "mlusim.cli.arguments.shared", "mlusim.bangc.errors", "mlusim.machine.engine"
     )
 
 

@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import fields_dict
 
+from mlusim.bangc.c_syntax import Item, MemberAccess, Name, NoExpression, Prefix, Tree, parse_c
+from mlusim.bangc.c_values import static_type
+from mlusim.bangc.ir import Storage
+from mlusim.bangc.types import INT8, UINT8, Array
 from mlusim.debug.look.causes import FAR, MANY, NO_FRAME, CauseSearch
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import parse, reasons
@@ -13,15 +17,11 @@ from mlusim.debug.look.origins import DEPTH, NODES, Byte, Origin
 from mlusim.debug.look.places import owner_in
 from mlusim.debug.source.pieces import LOCAL, POINTEE, Read, spelled
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc.c_syntax import Item, MemberAccess, Name, NoExpression, Prefix, Tree, parse_c
-from mlusim.frontend.bangc.c_values import static_type
-from mlusim.frontend.bangc.ir import Storage
-from mlusim.frontend.bangc.types import INT8, UINT8, Array
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
+    from mlusim.bangc.c_scope import FrameNames
     from mlusim.debug.session import DebugSession
-    from mlusim.frontend.bangc.c_scope import FrameNames
     from mlusim.machine.core import Core
 
 Asked = Read | tuple[Byte, str]

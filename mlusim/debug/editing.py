@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import as_elements
+from mlusim.bangc.c_syntax import Foreign, NoExpression, parse_c
 from mlusim.counted import plural
 from mlusim.debug.look.evaluate import Expression, ask, c_scope, parse, reasons
 from mlusim.debug.look.paused_run import Focus, PausedRun
@@ -21,11 +22,10 @@ from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.frames import kernel_frames, name_of, stack_of, variables_of
 from mlusim.debug.stop.stops import LINE, ByteSpan, Stop
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, parse_c
 
 if TYPE_CHECKING:
+    from mlusim.bangc.c_scope import Assignment
     from mlusim.debug.session import DebugSession
-    from mlusim.frontend.bangc.c_scope import Assignment
     from mlusim.machine.core import Core
 
 

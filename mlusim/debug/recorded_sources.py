@@ -6,10 +6,10 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
+from mlusim.bangc.parse.sources import digest, read
 from mlusim.debug.recorded import Arrays, AskedFacts, ExpectationFacts
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
-from mlusim.frontend.bangc.parse.sources import digest, read
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.argument_forms import USUAL_CRITERION, AskedCall
 from mlusim.programs.expectation import Expectation

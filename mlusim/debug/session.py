@@ -43,7 +43,7 @@ from mlusim.observe.names import checkers
 from mlusim.programs.program import Program, ScriptProgram, as_program
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.c_scope import FrameNames
+    from mlusim.bangc.c_scope import FrameNames
     from mlusim.machine.core import Core
 
 

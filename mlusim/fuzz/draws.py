@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
+from mlusim.bangc import ir, types as t
+from mlusim.bangc.ir.walk import walk
 from mlusim.errors import UsageError
 from mlusim.files.reading import read_text
-from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.programs.argument_forms import DRAW, DRAWS, IN, REAL, REAL_FORMS, ArgumentValue
 from mlusim.programs.argument_values import value_of
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.module import Module
+    from mlusim.bangc.module import Module
 
 
 @frozen

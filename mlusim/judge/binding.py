@@ -13,8 +13,8 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from mlusim.bangc import ir, types as t
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import ir, types as t
 
 INPUT, OUTPUT, BOTH, NUMBER, NOTHING = "input", "output", "both", "number", "nothing"
 QUEUE = "cnrtQueue_t"

@@ -3,8 +3,8 @@
 import struct
 from collections.abc import Callable, Iterator
 
+from mlusim.bangc import types as t
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import types as t
 from mlusim.judge.origins import Handed, Origins
 from mlusim.machine.hub import attendants
 from mlusim.memory.pointer import Ptr

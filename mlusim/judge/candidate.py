@@ -16,12 +16,12 @@ from attrs import define, evolve, field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
+from mlusim.bangc import ir
+from mlusim.bangc.errors import SourceError, diagnostic_of
+from mlusim.bangc.module import BangKernel, Module, load_module
+from mlusim.bangc.prelude import INCLUDE
 from mlusim.document import members
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError, shown_file
-from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
-from mlusim.frontend.bangc.module import BangKernel, Module, load_module
-from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.judge import binding
 from mlusim.judge.confine import room_for_device
 from mlusim.judge.origins import Origins

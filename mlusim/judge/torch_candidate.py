@@ -17,9 +17,9 @@ from attrs import evolve, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
+from mlusim.bangc import ir
 from mlusim.counted import counted
 from mlusim.errors import MlusimError, UsageError
-from mlusim.frontend.bangc import ir
 from mlusim.judge.called_session import JudgedSession
 from mlusim.judge.candidate import LeftOutput, MissingPart
 from mlusim.machine.device import Device

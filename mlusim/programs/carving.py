@@ -34,7 +34,7 @@ from mlusim.plan.layout import STACK, Layout, PlacedRegion, StageLayout
 from mlusim.programs.pointer_frames import Chain, Frames, PointerVariable
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.module import BangKernel
+    from mlusim.bangc.module import BangKernel
     from mlusim.programs.kernel_call import KernelCall
     from mlusim.programs.launch_again import LaunchAgain
 

@@ -12,17 +12,17 @@ from attrs import asdict, define, evolve, field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType
+from mlusim.bangc import ir, types as t
+from mlusim.bangc.errors import SourceError, diagnostic_of, excerpt_of
+from mlusim.bangc.fitting import other_elements
+from mlusim.bangc.module import BangKernel, Module, load_module
+from mlusim.bangc.parse.sources import included_texts, read
 from mlusim.counted import with_article
 from mlusim.document import members
 from mlusim.engine.preference import MEMORY_CORES, NATIVE
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import shown
 from mlusim.formula.parse import parse_formula
-from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.errors import SourceError, diagnostic_of, excerpt_of
-from mlusim.frontend.bangc.fitting import other_elements
-from mlusim.frontend.bangc.module import BangKernel, Module, load_module
-from mlusim.frontend.bangc.parse.sources import included_texts, read
 from mlusim.kernel_frames import installed
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import BLOCK, Kind, kind_called

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, evolve, field, frozen
 
 from mlusim.arch.catalog import board_constants
+from mlusim.bangc import ir, types as t
+from mlusim.bangc.errors import SourceError
+from mlusim.bangc.ir.walk import walk
 from mlusim.counted import counted
 from mlusim.document import members
 from mlusim.errors import Fault, LaunchError, LimitReached, MlusimError, StatusError, UsageError, shown_file
 from mlusim.formula.expr import INT32_MAX
-from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.errors import SourceError
-from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.machine.core import RunningLaunch
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.limits import Limit, limiting

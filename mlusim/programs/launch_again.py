@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from mlusim.bangc.module import BangKernel
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON
-from mlusim.frontend.bangc.module import BangKernel
 from mlusim.machine.core import RunningLaunch
 from mlusim.machine.device import Device
 from mlusim.machine.hub import Observer

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
+from mlusim.bangc import ir, types as t
+from mlusim.bangc.ir.walk import FunctionUses, Root, roots
+from mlusim.bangc.native.screening import followed
 from mlusim.errors import MlusimError
-from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots
-from mlusim.frontend.bangc.native.screening import followed
 from mlusim.isa.table import ISA
 from mlusim.machine.core import RunningLaunch
 from mlusim.machine.engine import Engine
@@ -31,7 +31,7 @@ from mlusim.programs.carving import Extents, PointerPlaces, on_chip
 from mlusim.programs.pointer_frames import Chain, Frames, Held
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.module import BangKernel
+    from mlusim.bangc.module import BangKernel
     from mlusim.programs.kernel_call import KernelCall
     from mlusim.programs.launch_again import LaunchAgain
 

@@ -16,16 +16,16 @@ from mlusim.lazy import lazy
 from mlusim.machine.hub import attending
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc import module as modules
-    from mlusim.frontend.bangc.parse import sources as texts
+    from mlusim.bangc import module as modules
+    from mlusim.bangc.parse import sources as texts
     from mlusim.observe import names as checkers
     from mlusim.programs import kernel_call as kernel_calls
     from mlusim.programs.argument_forms import AskedCall
     from mlusim.toolkit.server import command as commands
 else:  # a command needs no front end
     modules, texts, checkers, kernel_calls, commands = lazy(
-        "mlusim.frontend.bangc.module",
-        "mlusim.frontend.bangc.parse.sources",
+        "mlusim.bangc.module",
+        "mlusim.bangc.parse.sources",
         "mlusim.observe.names",
         "mlusim.programs.kernel_call",
         "mlusim.toolkit.server.command",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from attrs import define, frozen
 
+from mlusim.bangc import ir, types as t
 from mlusim.errors import StatusError, UsageError, shown_file
-from mlusim.frontend.bangc import ir, types as t
 from mlusim.host.handle import Handle
 from mlusim.host.library import Status, TensorDescriptor
 from mlusim.machine.device import Device

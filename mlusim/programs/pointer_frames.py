@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
-from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots, uses_of
-from mlusim.frontend.bangc.runtime.variables import Cell
+from mlusim.bangc import ir, types as t
+from mlusim.bangc.ir.walk import FunctionUses, Root, roots, uses_of
+from mlusim.bangc.runtime.variables import Cell
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Effect
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.module import BangKernel
+    from mlusim.bangc.module import BangKernel
 
 DEEPEST = 32  # variables that one pointer is followed through
 

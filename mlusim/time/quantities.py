@@ -80,7 +80,7 @@ LAUNCH = (UNIT_LINES, SPARE)  # counters shared by all cores of a launch
 
 
 # The wait classes of scalar loads, as the index of the first counter of each. Loads of Python kernels, and of
-# parts of records, are unclassified. Others are classified by `frontend.bangc.ir.waits`: the data arrives
+# parts of records, are unclassified. Others are classified by `bangc.ir.waits`: the data arrives
 # while the core waits for a later load; the core waits for it; or a branch waits too.
 UNKNOWN, HIDDEN, WAITED, DECIDES = (kind * len(SPACES) for kind in range(4))
 

@@ -14,10 +14,10 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.bangc import cache
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
 from mlusim.files.user_cache import SWEPT, make_own_folder, owned, sweep_due, user_cache
-from mlusim.frontend.bangc import cache
 from mlusim.toolkit import record
 from mlusim.toolkit.cncc import UNTRANSLATED, main
 from mlusim.toolkit.compiler import host_compiler, overlay

@@ -19,14 +19,14 @@ from attrs import define, evolve, field
 import mlusim
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, find_board
+from mlusim.bangc import ir, prelude
+from mlusim.bangc.errors import Diagnostic, SourceError, diagnostic_of
+from mlusim.bangc.ir.text import module_text
+from mlusim.bangc.parse import trial
+from mlusim.bangc.parse.sources import Options
+from mlusim.bangc.translate import translate
 from mlusim.counted import plural
 from mlusim.errors import MlusimError, UsageError
-from mlusim.frontend.bangc import ir, prelude
-from mlusim.frontend.bangc.errors import Diagnostic, SourceError, diagnostic_of
-from mlusim.frontend.bangc.ir.text import module_text
-from mlusim.frontend.bangc.parse import trial
-from mlusim.frontend.bangc.parse.sources import Options
-from mlusim.frontend.bangc.translate import translate
 from mlusim.lazy import lazy
 from mlusim.toolkit import compiler, record
 from mlusim.toolkit.ending import ended_in_order, run_compiler
@@ -34,11 +34,11 @@ from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standa
 from mlusim.toolkit.record import EmbeddedRecord, RecordSource
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc import making
-    from mlusim.frontend.bangc.parse import unit
+    from mlusim.bangc import making
+    from mlusim.bangc.parse import unit
 else:
     # A cached record needs neither parser nor lowering.
-    making, unit = lazy("mlusim.frontend.bangc.making", "mlusim.frontend.bangc.parse.unit")
+    making, unit = lazy("mlusim.bangc.making", "mlusim.bangc.parse.unit")
 
 VERSION = "4.15.2"
 """The version of the vendor's compiler with these flags."""

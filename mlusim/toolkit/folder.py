@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlusim.arch.board import Board
+from mlusim.bangc import prelude
 from mlusim.errors import UsageError
 from mlusim.files.user_cache import FOLDER, OFF, make_own_folder, owned, user_cache
 from mlusim.files.writing import changing
-from mlusim.frontend.bangc import prelude
 from mlusim.isa.prototypes import header_text
 from mlusim.toolkit.compiler import PROFILE, host_compiler, run_time_of_profiles
 

@@ -15,10 +15,10 @@ from attrs import define, evolve, field, frozen
 from ml_dtypes import bfloat16
 
 from mlusim.arch.dtypes import DType
+from mlusim.bangc import ir, prelude, types as t
+from mlusim.bangc.module import Module
 from mlusim.counted import counted
 from mlusim.errors import UsageError, shown_file
-from mlusim.frontend.bangc import ir, prelude, types as t
-from mlusim.frontend.bangc.module import Module
 from mlusim.host.handle import Handle
 from mlusim.host.library import Status, TensorDescriptor
 from mlusim.machine.device import Device

@@ -21,11 +21,11 @@ from attrs import evolve, field, frozen
 
 import mlusim
 from mlusim.arch.board import Board
+from mlusim.bangc import cache, form_data, ir, prelude, types as t
+from mlusim.bangc.errors import Diagnostic
+from mlusim.bangc.form_data import Translated
+from mlusim.bangc.ir.walk import walk
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import cache, form_data, ir, prelude, types as t
-from mlusim.frontend.bangc.errors import Diagnostic
-from mlusim.frontend.bangc.form_data import Translated
-from mlusim.frontend.bangc.ir.walk import walk
 
 # Records in the cache, which are valid until one of their source files changes.
 
@@ -187,8 +187,9 @@ def state() -> str:
 
 
 def _files() -> Iterable[Path]:
-    yield from (_ROOT / "frontend").rglob("*.py")
-    yield from (_ROOT / "frontend").rglob("*.h")
+    yield from (_ROOT / "bangc").rglob("*.py")
+    yield from (_ROOT / "bangc").rglob("*.h")
+    yield from (_ROOT / "mluops").glob("*.py")
     yield from (_ROOT / "isa").glob("*.py")
     yield from (_ROOT / "toolkit").glob("*.py")
     spec = importlib.util.find_spec("clang")

@@ -29,10 +29,10 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
+from mlusim.bangc import cache
+from mlusim.bangc.module import BangKernel, load_module
 from mlusim.errors import LaunchError, Remark, UsageError
 from mlusim.files.user_cache import user_cache
-from mlusim.frontend.bangc import cache
-from mlusim.frontend.bangc.module import BangKernel, load_module
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import BLOCK, UNION1, Kind
 from mlusim.machine.launch import Launch

@@ -18,9 +18,9 @@ from triton.runtime.jit import JITFunction
 
 from mlusim.arch.board import Board, FrozenMap
 from mlusim.arch.dtypes import as_dtype
+from mlusim.bangc.module import Module, load_module
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.arrays import read_array, read_member
-from mlusim.frontend.bangc.module import Module, load_module
 from mlusim.machine.kernel import Kind
 from mlusim.near import near
 from mlusim.programs.argument_forms import ArgumentValue, AskedCall

@@ -11,8 +11,8 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.arch.board import Board
+from mlusim.bangc.module import BangKernel, Module
 from mlusim.errors import LaunchError, UsageError
-from mlusim.frontend.bangc.module import BangKernel, Module
 from mlusim.machine.kernel import Kind
 from mlusim.toolkit import record
 

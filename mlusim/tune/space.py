@@ -10,9 +10,9 @@ from typing import Any
 
 from attrs import field, frozen
 
+from mlusim.bangc.errors import SourceError
 from mlusim.counted import counted
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc.errors import SourceError
 from mlusim.machine.limits import USUAL, Limit
 from mlusim.near import near
 from mlusim.programs.argument_forms import AskedCall

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
+from mlusim.bangc.errors import SourceError
 from mlusim.document import plain
 from mlusim.errors import Fault, UsageError, said
 from mlusim.files.reading import shown
-from mlusim.frontend.bangc.errors import SourceError
 from mlusim.installing import missing_packages
 from mlusim.machine.limits import Limit, limiting
 from mlusim.operators.executors import WorkerDied, carried

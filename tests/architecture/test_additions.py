@@ -125,7 +125,7 @@ ADDITIONS = {
             '        if self.name == "tally":\n            from mlusim.engine.tally import Tally\n            return Tally()\n',
         ),
     },
-    "a front end": {"mlusim/frontend/named/__init__.py": (None, FRONT)},
+    "a front end": {"mlusim/named/__init__.py": (None, FRONT)},
 }  # fmt: skip
 
 # What a user, the generated pages and the type checker see of each; runs in the copy, and prints a JSON document.
@@ -136,7 +136,7 @@ import mlusim, ops
 from mlusim.bang import NRAM2GDRAM, GDRAM2NRAM, float32, kernel
 from mlusim.cli.main import main
 from mlusim.debug import Console, DebugSession
-from mlusim.frontend.named import kernel_of
+from mlusim.named import kernel_of
 from manual import command_pages, isa_pages, stub
 from mlusim.operators.registry import operators
 
@@ -227,7 +227,10 @@ def test_one_is_added_as_the_page_says(seen, kind):
 @pytest.mark.parametrize("kind", ADDITIONS)
 def test_the_page_names_what_is_touched(kind):
     """Each file that the addition touches is in a place that the table names, and the table's places exist."""
-    places = [place if place.startswith(("ops/", "docs/")) else f"mlusim/{place}" for place in stated()[kind]]
+    places = [
+        place if place.startswith(("ops/", "docs/", "mlusim/")) else f"mlusim/{place}"
+        for place in stated()[kind]
+    ]
 
     assert [] == [name for name in ADDITIONS[kind] if not name.startswith(tuple(places))]
     assert [] == [place for place in places if not (ROOT / place).exists()]

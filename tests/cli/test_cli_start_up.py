@@ -89,10 +89,10 @@ def test_a_kernel_that_was_translated_loads_what_runs_it(tmp_path):
     rooms = {name.split(".")[1] for name in own(modules) if "." in name}
     assert set() == {"plan", "operators", "check", "toolkit", "host", "debug"} & rooms
     unwanted = (
-        "mlusim.frontend.bangc.lower",
+        "mlusim.bangc.lower",
         "mlusim.report.page",
         "mlusim.observe.races",
-        "mlusim.frontend.bangc.c_",
+        "mlusim.bangc.c_",
     )
     assert [] == [name for name in own(modules) if name.startswith(unwanted)]
     assert len(own(modules)) <= 300

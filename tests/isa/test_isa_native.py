@@ -18,7 +18,7 @@ from mlusim.machine.native.text import layout
 from mlusim.machine.native.text.door import is_native
 
 FAMILY = {row.name: f.name for f in FAMILIES for row in f.rows}
-ROWS = [  # tests/frontend/bangc/test_bangc_native_registers.py calls every form of those of registers, which lie in no memory
+ROWS = [  # tests/bangc/test_bangc_native_registers.py calls every form of those of registers, which lie in no memory
     row
     for row in ISA.values()
     if not row.control and row.form not in ("copy", "gather", "discrete") and FAMILY[row.name] != "vv"

@@ -28,7 +28,7 @@ INDICES = {
 }  # what leads somewhere lies in memory of its own
 REGISTERS = re.compile(
     r"\bvv_"
-)  # variables of them are declared in tests/frontend/bangc/test_bangc_native_registers.py
+)  # variables of them are declared in tests/bangc/test_bangc_native_registers.py
 HEAD = "".join(f"__nram__ char n{k}[{BYTES}];\n" for k in range(BUFFERS)) + (
     "__nram__ unsigned places[64];\n__nram__ short zeros[256];\n"
     f"__wram__ char weights[{BYTES}];\n__mlu_shared__ char shared[{BYTES}];\n__ldram__ char local[{BYTES}];\n"

@@ -8,8 +8,8 @@ import pytest
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, float32, kernel
+from mlusim.bangc.errors import SourceError
 from mlusim.errors import Fault, OutOfBounds, UsageError
-from mlusim.frontend.bangc.errors import SourceError
 from mlusim.isa.table import ISA
 from ops.tin_shift.plan import FRAMES
 

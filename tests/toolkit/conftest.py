@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mlusim.arch.catalog import find_board
-from mlusim.frontend.bangc.prelude import DRIVER
+from mlusim.bangc.prelude import DRIVER
 from mlusim.toolkit.folder import kept_libraries, make
 
 

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from mlusim.bangc import cache
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import cache
 from mlusim.programs.argument_forms import AskedCall
 from mlusim.programs.native_program import HostProgram
 from mlusim.toolkit import built, compiler

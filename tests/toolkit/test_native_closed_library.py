@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from mlusim.bangc.prelude import DRIVER
+from mlusim.bangc.runtime.cnnl.calls import calls
 from mlusim.check.kernel_calls import check_program
 from mlusim.errors import Unsupported
-from mlusim.frontend.bangc.prelude import DRIVER
-from mlusim.frontend.bangc.runtime.cnnl.calls import calls
 from mlusim.programs.native_program import CommandProgram
 from mlusim.toolkit.server.closed_library import HostWords, Stores
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from mlusim.arch.catalog import find_board
-from mlusim.frontend.bangc.prelude import DRIVER
+from mlusim.bangc.prelude import DRIVER
 from mlusim.toolkit.folder import LIBRARIES
 from mlusim.toolkit.server.__main__ import USAGE, main
 from mlusim.toolkit.server.protocol import ATTRIBUTES

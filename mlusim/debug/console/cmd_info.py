@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import astuple
 
+from mlusim.bangc.c_scope import macros_of
 from mlusim.counted import plural, size
 from mlusim.debug import values
 from mlusim.debug.console.command import LOOKING, Command, CommandContext, declared_as, pairs, table
@@ -16,7 +17,6 @@ from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.frames import full_name, name_of, parameters_of, parse_name, place_of
 from mlusim.debug.stop.stops import Breakpoint, ValueWatch, Watchpoint, described
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc.c_scope import macros_of
 from mlusim.near import near
 
 if TYPE_CHECKING:

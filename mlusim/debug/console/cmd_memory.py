@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlusim.bangc import types as t
+from mlusim.bangc.c_scope import function_type
+from mlusim.bangc.c_syntax import NoExpression, parse_type
+from mlusim.bangc.c_values import named_type
 from mlusim.counted import plural
 from mlusim.debug import editing
 from mlusim.debug.console.command import MEMORY, Command, CommandContext, declared_as
@@ -22,10 +26,6 @@ from mlusim.errors import MlusimError, UsageError
 from mlusim.files.arrays import open_arrays, read_array
 from mlusim.files.reading import shown
 from mlusim.files.writing import write
-from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_scope import function_type
-from mlusim.frontend.bangc.c_syntax import NoExpression, parse_type
-from mlusim.frontend.bangc.c_values import named_type
 from mlusim.lazy import lazy
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import evolve
 
+from mlusim.bangc.c_scope import macros_of
 from mlusim.counted import plural
 from mlusim.debug.console import cmd_info, cmd_look, cmd_memory, cmd_run
 from mlusim.debug.console.command import (
@@ -30,7 +31,6 @@ from mlusim.debug.source.frames import failed_text, name_of, parameters_of, vari
 from mlusim.debug.stop.stops import LAUNCH_END, Breakpoint, Location, Position, Stop, Watchpoint
 from mlusim.errors import MlusimError, UsageError, one_line
 from mlusim.files.reading import read_text
-from mlusim.frontend.bangc.c_scope import macros_of
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import SCOPES
 from mlusim.lazy import lazy

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from mlusim.bangc import types as t
+from mlusim.bangc.c_values import Enumerator, Letter, Truth, Typed
+from mlusim.bangc.runtime.layouts import ArrayLayout, Object, PointerArray, RecordPointer
+from mlusim.bangc.runtime.pointers import Items, see
+from mlusim.bangc.runtime.variables import Cell
 from mlusim.counted import plural
 from mlusim.debug.look.describe import WIDE, Parted, address_text, elements, pointer_text
 from mlusim.debug.look.evaluate import Answer, c_scope
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.frames import variables_of
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_values import Enumerator, Letter, Truth, Typed
-from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, Object, PointerArray, RecordPointer
-from mlusim.frontend.bangc.runtime.pointers import Items, see
-from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.c_scope import FrameNames
+    from mlusim.bangc.c_scope import FrameNames
 
 
 # The forms of numbers, as in ``print/x``.

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlusim.bangc.c_values import Letter
+from mlusim.bangc.types import INT8
 from mlusim.counted import plural
 from mlusim.debug.look.describe import access_text, named, value_text
 from mlusim.debug.look.followed import NONE, FollowedTrail, LoadLog, TrailPoint, member_of
@@ -19,8 +21,6 @@ from mlusim.debug.source.frames import name_of
 from mlusim.debug.source.pieces import BUILT_IN, CALLED, LOCAL, POINTEE, RETURNED, Read, Reads, spelled
 from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc.c_values import Letter
-from mlusim.frontend.bangc.types import INT8
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:

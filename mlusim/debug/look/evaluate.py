@@ -13,12 +13,7 @@ import numpy as np
 from attrs import define, field
 
 from mlusim.arch.dtypes import DType
-from mlusim.counted import plural
-from mlusim.debug.run.output import unfiltered
-from mlusim.debug.source.frames import variables_of
-from mlusim.errors import Fault, MlusimError, OutOfBounds, UsageError, said
-from mlusim.formula.parse import unwarned
-from mlusim.frontend.bangc.c_syntax import (
+from mlusim.bangc.c_syntax import (
     Foreign,
     NoExpression,
     NotInScope,
@@ -27,14 +22,19 @@ from mlusim.frontend.bangc.c_syntax import (
     names_of_tree,
     parse_c,
 )
+from mlusim.counted import plural
+from mlusim.debug.run.output import unfiltered
+from mlusim.debug.source.frames import variables_of
+from mlusim.errors import Fault, MlusimError, OutOfBounds, UsageError, said
+from mlusim.formula.parse import unwarned
 from mlusim.kernel_frames import SCOPES
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.c_scope import FrameNames
-    from mlusim.frontend.bangc.c_values import Typed
-    from mlusim.frontend.bangc.types import Type
+    from mlusim.bangc.c_scope import FrameNames
+    from mlusim.bangc.c_values import Typed
+    from mlusim.bangc.types import Type
     from mlusim.machine.core import Core
 
 

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from mlusim.bangc.ir import Block, Labelled, Switch
+from mlusim.bangc.ir.walk import inner_names, is_counted
 from mlusim.debug.run.launches import KeptLaunch, Lines, PassedLaunch, PassedTask
 from mlusim.debug.run.moments import HEARD, RunObserver, explored, mark_here
 from mlusim.debug.source.frames import name_of
 from mlusim.debug.stop import stops
 from mlusim.engine.preference import NATIVE
-from mlusim.frontend.bangc.ir import Block, Labelled, Switch
-from mlusim.frontend.bangc.ir.walk import inner_names, is_counted
 from mlusim.kernel_frames import function_of
 from mlusim.machine.engine import Engine
 from mlusim.memory.space import GDRAM
 from mlusim.observe.names import observers_of
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.link import LinkPlan
+    from mlusim.bangc.link import LinkPlan
     from mlusim.machine.core import Core
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, field
 
+from mlusim.bangc.runtime.layouts import FieldPointer, Object
+from mlusim.bangc.runtime.pointers import Items
+from mlusim.bangc.runtime.variables import Cell
 from mlusim.debug.source import c_pieces
 from mlusim.debug.source.frames import kernel_frames, name_of, owner_of
 from mlusim.debug.source.pieces import FunctionPieces, SourcePiece, pieces_of
 from mlusim.debug.stop.stops import Position, Stopper, Tracing
-from mlusim.frontend.bangc.runtime.layouts import FieldPointer, Object
-from mlusim.frontend.bangc.runtime.pointers import Items
-from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.kernel_frames import SCOPES
 from mlusim.machine.hub import Effect
 from mlusim.memory.footprint import Access

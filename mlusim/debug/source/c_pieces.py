@@ -7,6 +7,8 @@ from typing import Any
 
 from attrs import define, field
 
+from mlusim.bangc import ir, scalars, types as t
+from mlusim.bangc.ir.walk import inner_names, parts_of, walk
 from mlusim.debug.source.pieces import (
     BUILT_IN,
     CALLED,
@@ -25,8 +27,6 @@ from mlusim.debug.source.pieces import (
     merged,
     spelled,
 )
-from mlusim.frontend.bangc import ir, scalars, types as t
-from mlusim.frontend.bangc.ir.walk import inner_names, parts_of, walk
 
 LONGEST = 72  # characters of a statement's text
 _CALLS = ir.Call | ir.Dispatch | ir.Invoke

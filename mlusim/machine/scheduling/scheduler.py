@@ -492,7 +492,8 @@ def _where(core: "Core") -> str:
 # A digest of everything that determines a task's future while no other task changes anything: if it
 # occurs twice, the task loops for ever.
 
-FRONT = OWN + "frontend" + os.sep  # mlusim's own code that runs on behalf of kernels
+# The code of mlusim that runs on behalf of kernels
+FRONT = OWN + "bangc" + os.sep, OWN + "mluops" + os.sep
 MANY = 100_000  # values; a state with more is never equal to another
 _NEVER = itertools.count()
 
@@ -600,6 +601,6 @@ def _opaque(value: object, kind: type) -> bool:
     if isinstance(value, type | FunctionType | MethodType | ModuleType | Allocation):
         return True
     module = str(kind.__module__)
-    if module.startswith("mlusim.") and not module.startswith("mlusim.frontend.bangc.runtime"):
+    if module.startswith("mlusim.") and not module.startswith("mlusim.bangc.runtime"):
         return True
     return not hasattr(value, "__dict__") and not any("__slots__" in base.__dict__ for base in kind.__mro__)

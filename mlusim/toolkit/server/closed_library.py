@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
+from mlusim.bangc.runtime.cnnl.calls import calls
 from mlusim.errors import MlusimError, Unsupported, UsageError
-from mlusim.frontend.bangc.runtime.cnnl.calls import calls
 from mlusim.memory.pointer import Ptr
 
 BAD_PARAM, NOT_SUPPORTED = 3, 7  # of cnnlStatus_t

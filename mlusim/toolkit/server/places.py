@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from mlusim.bangc import prelude
 from mlusim.errors import shown_file
-from mlusim.frontend.bangc import prelude
 
 _HEADERS = frozenset(p.name for p in prelude.DRIVER.glob("cn*.h"))  # headers with small inline functions
 

@@ -13,8 +13,8 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 from mlusim.arch.board import Board
+from mlusim.bangc import ir, prelude, types as t
 from mlusim.errors import LaunchError
-from mlusim.frontend.bangc import ir, prelude, types as t
 
 _ROOM = Path(__file__).parents[1]
 _PROTOCOL = (_ROOM / "lib" / "protocol.h").read_text(encoding="utf-8")

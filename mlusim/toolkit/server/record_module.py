@@ -12,12 +12,12 @@ from attrs import define
 import mlusim
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
+from mlusim.bangc import form_data, ir, types as t
+from mlusim.bangc.fitting import device_variable
+from mlusim.bangc.form_data import Translated
+from mlusim.bangc.module import BangKernel, Module
+from mlusim.bangc.parse.sources import Options
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import form_data, ir, types as t
-from mlusim.frontend.bangc.fitting import device_variable
-from mlusim.frontend.bangc.form_data import Translated
-from mlusim.frontend.bangc.module import BangKernel, Module
-from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.machine.kernel import DeviceVariable
 from mlusim.toolkit.record import HEAD, symbol_of, variable_at
 

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 from attrs import define, evolve, field, frozen
 
+from mlusim.bangc.runtime.pointers import Address
 from mlusim.counted import counted, plural
 from mlusim.engine.preference import MEMORY_CORES
 from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said, shown_file
-from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind

@@ -27,9 +27,9 @@ from typing import Self
 from attrs import evolve, frozen
 
 from mlusim.arch.catalog import find_board
+from mlusim.bangc import cache
 from mlusim.errors import UsageError
 from mlusim.files.user_cache import make_own_folder, owned, user_cache
-from mlusim.frontend.bangc import cache
 from mlusim.toolkit import record
 from mlusim.toolkit.cncc import main
 from mlusim.toolkit.compiler import host_compiler

@@ -1,1 +1,0 @@
-"""Front ends: the languages in which kernels are written."""
