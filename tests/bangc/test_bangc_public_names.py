@@ -10,7 +10,7 @@ from mlusim.bangc.errors import SourceError
 from mlusim.isa.prototypes import all_prototypes
 from mlusim.isa.table import REPLACED, is_intrinsic
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "isa.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "isa.md"
 
 ROUNDED = ("tz", "oz", "up", "dn", "rd", "rn")
 NAMES = (
