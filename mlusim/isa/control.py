@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -13,9 +13,11 @@ from mlusim.counted import plural
 from mlusim.errors import shown_file
 from mlusim.isa.declare import (
     Condition,
+    CoreMethod,
     Flow,
     Generation,
     Intrinsic,
+    MemoryCore,
     Pointer,
     Refused,
     Unspelled,
@@ -25,22 +27,6 @@ from mlusim.isa.declare import (
     not_in_memory,
 )
 from mlusim.memory.pointer import Ptr
-
-
-class Control(Protocol):
-    """The interface of a core that these rows need."""
-
-    place: Any
-
-    def wait(
-        self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = (), route: tuple[str, ...] = ()
-    ) -> None: ...
-    def wait_inside(self, name: str) -> None: ...
-    def barrier(self, name: str, scope: str) -> None: ...
-    def half_barrier(self, name: str, scope: str, ident: int, count: int, *, waits: bool) -> None: ...
-    def say(self, text: str) -> None: ...
-    def lock(self, name: str, key: tuple[int, int]) -> None: ...
-    def unlock(self, name: str, key: tuple[int, int]) -> None: ...
 
 
 def _row(
@@ -60,38 +46,38 @@ def _row(
 
 
 @_row("__sync", "develop guide, pipes and synchronisation", native=("wait", "all"))
-def sync(core: Control) -> None:
+def sync(wait: CoreMethod) -> None:
     """Wait for every outstanding instruction of this core."""
-    core.wait("__sync")
+    wait("__sync")
 
 
 @_row("__sync_compute", "develop guide, pipes and synchronisation")
-def sync_compute(core: Control, generation: Generation) -> None:
+def sync_compute(wait: CoreMethod, wait_inside: CoreMethod, generation: Generation) -> None:
     """Wait for this core's vector and tensor instructions, and for its asynchronous copies inside NRAM.
 
     That this sync completes such copies is inferred: vendor kernels rely on it in twelve places and give
     right results.
     """
-    core.wait("__sync_compute", Pipe.VECTOR, Pipe.TENSOR)
+    wait("__sync_compute", Pipe.VECTOR, Pipe.TENSOR)
     if generation > 2:  # on MLU2xx they belong to the compute stream anyway
-        core.wait_inside("__sync_compute")
+        wait_inside("__sync_compute")
 
 
 @_row("__sync_io", "develop guide, pipes and synchronisation", native=("wait", "io"))
-def sync_io(core: Control) -> None:
+def sync_io(wait: CoreMethod) -> None:
     """Wait for this core's IO-DMA copies (one side in GDRAM or LDRAM)."""
-    core.wait("__sync_io", Pipe.IO)
+    wait("__sync_io", Pipe.IO)
 
 
 @_row("__sync_move", "develop guide, pipes and synchronisation", native=("wait", "move"))
-def sync_move(core: Control) -> None:
+def sync_move(wait: CoreMethod) -> None:
     """Wait for this core's move-DMA copies (both sides on chip)."""
-    core.wait("__sync_move", Pipe.MOVE)
+    wait("__sync_move", Pipe.MOVE)
 
 
 @_row("__sync_io_move_compute", "develop guide, pipes and synchronisation", "I")
 def sync_io_move_compute(
-    core: Control,
+    wait: CoreMethod,
     from_io: bool = True,
     from_move: bool = True,
     from_compute: bool = True,
@@ -108,44 +94,44 @@ def sync_io_move_compute(
     waiting = [Pipe.IO] * to_io + [Pipe.MOVE] * to_move + [Pipe.VECTOR, Pipe.TENSOR] * to_compute
     if pipes and waiting:
         every = to_io and to_move and to_compute
-        core.wait("__sync_io_move_compute", *pipes, waiting=() if every else waiting)
+        wait("__sync_io_move_compute", *pipes, waiting=() if every else waiting)
 
 
 @_row("__sync_cluster", "vendor function header, barriers", native=("meet", "all"))
-def sync_cluster(core: Control) -> None:
+def sync_cluster(barrier: CoreMethod) -> None:
     """Meet the IPU cores and the memory core of the own cluster; in a Block task a plain ``__sync``."""
-    core.barrier("__sync_cluster", "cluster")
+    barrier("__sync_cluster", "cluster")
 
 
 @_row("__sync_all", "vendor function header, barriers", native=("meet", "all"))
-def sync_all(core: Control) -> None:
+def sync_all(barrier: CoreMethod) -> None:
     """Meet every IPU and memory core of the union; in a Block task a plain ``__sync``."""
-    core.barrier("__sync_all", "all")
+    barrier("__sync_all", "all")
 
 
 @_row("__sync_all_ipu", "vendor function header, barriers", native=("meet", "ipu"))
-def sync_all_ipu(core: Control) -> None:
+def sync_all_ipu(barrier: CoreMethod) -> None:
     """Meet the IPU cores of the union; a memory core passes."""
-    core.barrier("__sync_all_ipu", "all_ipu")
+    barrier("__sync_all_ipu", "all_ipu")
 
 
 @_row("__sync_all_mpu", "vendor function header, barriers")
-def sync_all_mpu(core: Control) -> None:
+def sync_all_mpu(barrier: CoreMethod) -> None:
     """Meet the memory cores of the union; an IPU core passes."""
-    core.barrier("__sync_all_mpu", "all_mpu")
+    barrier("__sync_all_mpu", "all_mpu")
 
 
 @_row("__sync_all_ipu_within_cluster", "vendor function header, barriers", "I", native=("meet", "ipu"))
-def sync_all_ipu_within_cluster(core: Control) -> None:
+def sync_all_ipu_within_cluster(barrier: CoreMethod) -> None:
     """Meet the IPU cores of the own cluster; a memory core passes."""
-    core.barrier("__sync_all_ipu_within_cluster", "cluster_ipu")
+    barrier("__sync_all_ipu_within_cluster", "cluster_ipu")
 
 
 def _half(spelling: str, scope: str, members: str, *, waits: bool) -> Intrinsic:
     """``(barrier_id, count)``: the first or the second half of a barrier."""
 
-    def body(core: Control, barrier_id: int, count: int) -> None:
-        core.half_barrier(spelling, scope, barrier_id, count, waits=waits)
+    def body(half_barrier: CoreMethod, barrier_id: int, count: int) -> None:
+        half_barrier(spelling, scope, barrier_id, count, waits=waits)
 
     body.__doc__ = (
         (
@@ -166,32 +152,32 @@ sync_all_wait = _half("__sync_all_wait", "all", "the union", waits=True)
 
 
 @_row("__is_mpu", "vendor function header, built-in variables")
-def is_mpu(core: Control) -> bool:
+def is_mpu(memory_core: MemoryCore) -> bool:
     """Return whether this is the cluster's memory core: ``coreId == 128``."""
-    return bool(core.place.memory_core)
+    return memory_core
 
 
 @_row("__is_ipu", "vendor function header, built-in variables")
-def is_ipu(core: Control) -> bool:
+def is_ipu(memory_core: MemoryCore) -> bool:
     """Return whether this is an IPU core."""
-    return not core.place.memory_core
+    return not memory_core
 
 
 @_row("__bang_printf", "vendor declaration header, control")
-def bang_printf(core: Control, fmt: str, *values: Values) -> None:
+def bang_printf(memory_core: MemoryCore, say: CoreMethod, fmt: str, *values: Values) -> None:
     """Print on the device, C style; at most 16 values; not on a memory core.
 
     The output of each call is shown on separate lines, even without a newline at its end: the order of calls
     in different tasks depends on the schedule, and parts of their lines would mix. ``printf`` in a kernel of
     BANG C is the same.
     """
-    if core.place.memory_core:
+    if memory_core:
         raise Refused("a memory core cannot print; guard it with `if mlu.is_ipu()`")
     if len(values) > 16:
         raise Refused(f"{len(values)} {plural(len(values), 'value')} to print; legal: at most 16")
     _check_format(fmt, values)
     try:
-        core.say(_formatted(fmt, values))
+        say(_formatted(fmt, values))
     except (TypeError, ValueError) as error:
         raise Refused(
             f"the format {fmt!r} does not fit its {len(values)} {plural(len(values), 'value')}: {error}"
@@ -269,7 +255,7 @@ def _check_format(fmt: str, values: Sequence[Any]) -> None:
 
 
 @_row("__assert_fail", "vendor declaration header, control")
-def assert_fail(core: Control, assertion: str, file: str = "", line: int = 0, function: str = "") -> None:
+def assert_fail(assertion: str, file: str = "", line: int = 0, function: str = "") -> None:
     """End the kernel with a fault that says which *assertion* failed, and where; C's ``assert`` calls it."""
     where = f" at {shown_file(file)}:{line}" if file else ""
     inside = f" in {function}" if function else ""
@@ -277,20 +263,20 @@ def assert_fail(core: Control, assertion: str, file: str = "", line: int = 0, fu
 
 
 @_row("__abort", "public kernels and an editor mode for them", "I")
-def abort(core: Control) -> None:
+def abort() -> None:
     """End the kernel with a fault."""
     raise Refused("the kernel calls __abort")
 
 
 @_row("__assert", "vendor function header, diagnostics", "I")
-def assert_(core: Control, expression: Condition, text: str = "") -> None:
+def assert_(expression: Condition, text: str = "") -> None:
     """End the kernel with a fault unless *expression* is true; *text* says what was expected."""
     if not expression:
         raise Refused(f"assertion failed: {text}" if text else "assertion failed")
 
 
 @_row("__breakdump_scalar", "vendor function header, diagnostics", "I")
-def breakdump_scalar(core: Control, *values: Values) -> None:
+def breakdump_scalar(*values: Values) -> None:
     """End the kernel with a fault that shows *values*; numbers with a C type are shown with their bits."""
     if not values:
         raise Refused("nothing to show", legal="one value or more")
@@ -302,7 +288,7 @@ def breakdump_scalar(core: Control, *values: Values) -> None:
 
 
 @_row("__breakdump_vector", "vendor function header, diagnostics", "I")
-def breakdump_vector(core: Control, pointer: Pointer, size: int, space: Unspelled = None) -> None:
+def breakdump_vector(pointer: Pointer, size: int, space: Unspelled = None) -> None:
     """End the kernel with a fault that shows *size* bytes from *pointer* on, which must lead into *space* if given."""
     if not isinstance(pointer, Ptr):
         text = f"pointer is {not_in_memory(pointer)[0]}"
@@ -332,9 +318,9 @@ def _old_sync(source: str, target: str, pipe: Pipe) -> Intrinsic:
     spelling = f"__sync_copy_{source}_to_{target}"
     in_nram = source == target == "nram"
 
-    def body(core: Control, generation: Generation) -> None:
+    def body(wait: CoreMethod, generation: Generation) -> None:
         pipes = COMPUTE if in_nram and generation == 2 else (pipe,)
-        core.wait(spelling, *pipes, route=(source.upper(), target.upper()))
+        wait(spelling, *pipes, route=(source.upper(), target.upper()))
 
     old = ", on MLU2xx of the compute stream," if in_nram else ""
     body.__doc__ = (
@@ -370,24 +356,24 @@ sync_copy_wram_to_dram = alias("__sync_copy_wram_to_dram", sync_copy_wram_to_gdr
 
 
 @_row("__bang_lock", "vendor function header, built-in variables", "I")
-def bang_lock(core: Control, id0: int, id1: int) -> None:
+def bang_lock(memory_core: MemoryCore, lock: CoreMethod, id0: int, id1: int) -> None:
     """Take the mutex (*id0*, *id1*) of the device; while it is taken, let other cores run.
 
     An IPU core passes ``id0 == id1``, a memory core two different numbers, as in the vendor's kernels.
     """
-    _check_lock(core, id0, id1)
-    core.lock("__bang_lock", (id0, id1))
+    _check_lock(memory_core, id0, id1)
+    lock("__bang_lock", (id0, id1))
 
 
 @_row("__bang_unlock", "vendor function header, built-in variables", "I")
-def bang_unlock(core: Control, id0: int, id1: int) -> None:
+def bang_unlock(memory_core: MemoryCore, unlock: CoreMethod, id0: int, id1: int) -> None:
     """Release the mutex (*id0*, *id1*)."""
-    _check_lock(core, id0, id1)
-    core.unlock("__bang_unlock", (id0, id1))
+    _check_lock(memory_core, id0, id1)
+    unlock("__bang_unlock", (id0, id1))
 
 
-def _check_lock(core: Control, id0: int, id1: int) -> None:
+def _check_lock(memory_core: bool, id0: int, id1: int) -> None:
     # The only pairs in the vendor's kernels; the meaning of other pairs is unknown.
-    if core.place.memory_core == (id0 == id1):
-        legal = "id0 != id1 on a memory core" if core.place.memory_core else "id0 == id1 on an IPU core"
+    if memory_core == (id0 == id1):
+        legal = "id0 != id1 on a memory core" if memory_core else "id0 == id1 on an IPU core"
         raise Refused(f"id0 = {id0} and id1 = {id1}", legal=legal)

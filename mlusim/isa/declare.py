@@ -60,6 +60,8 @@ Tile = np.ndarray[Any, np.dtype[Any]]
 Value = Annotated[Any, "a scalar of the element type of the row's first operand"]
 TileOrValue = Annotated[Any, "an operand in memory, or a scalar of the element type"]
 Generation = Annotated[int, "the generation of the architecture, 2 for MLU2xx; the door supplies it"]
+MemoryCore = Annotated[bool, "whether the core is a memory core; the door supplies it"]
+CoreMethod = Annotated[Callable[..., None], "the core's method of the parameter's name; the door supplies it"]
 
 
 @frozen(init=False)
@@ -90,8 +92,11 @@ _KINDS: Mapping[Any, str] = MappingProxyType(
         Value: "value",
         TileOrValue: "either",
         Generation: "generation",
+        MemoryCore: "memory core",
+        CoreMethod: "method",
     }
 )
+SUPPLIED = "generation", "memory core", "method"  # kinds of parameters that no kernel passes
 _C_TYPES: Mapping[Any, tuple[str, ...]] = MappingProxyType(
     {
         int: ("int",),
@@ -110,7 +115,7 @@ _C_TYPES: Mapping[Any, tuple[str, ...]] = MappingProxyType(
 
 @frozen
 class Parameter:
-    """A parameter in order: ``kind`` is "tile", "count", "value", "either", "generation", "rest" or "any".
+    """A parameter in order: ``kind`` is "tile", "count", "value", "either", "rest", "any", or one in `SUPPLIED`.
 
     ``c`` has its possible C types; empty if no C form has the parameter, None for a tile, whose types follow
     from the operand. For "rest", each is a whole parameter list of one form of the row: "int stride, int
@@ -131,12 +136,10 @@ def c_types(annotation: Any) -> tuple[str, ...] | None:
     return _C_TYPES.get(annotation)
 
 
-def parameters_of(
-    body: Callable[..., Any], *, control: bool, c: Mapping[str, str | tuple[str, ...]]
-) -> tuple[Parameter, ...]:
-    """Return the parameters of *body*; for a *control* row without the core, its first one. *c* overrides C types by name."""
+def parameters_of(body: Callable[..., Any], c: Mapping[str, str | tuple[str, ...]]) -> tuple[Parameter, ...]:
+    """Return the parameters of *body*; *c* overrides C types by name."""
     parameters = []
-    for p in _annotated(body)[0][control:]:  # *control* as a number: True skips the core
+    for p in _annotated(body)[0]:
         types = c.get(p.name) or c_types(p.annotation)
         kind = "rest" if p.rest else _KINDS.get(p.annotation, "any")
         parameters.append(Parameter(p.name, kind, p.default, (types,) if isinstance(types, str) else types))
@@ -476,7 +479,7 @@ class Intrinsic(Columns, Presented):
     @property
     def given(self) -> tuple[Parameter, ...]:
         """The parameters that a caller passes."""
-        return tuple(p for p in self.parameters if p.kind != "generation")
+        return tuple(p for p in self.parameters if p.kind not in SUPPLIED)
 
     @property
     def typing(self) -> frozenset[int]:
@@ -522,7 +525,7 @@ class RowDeclaration(Columns):
 
     def __call__(self, body: Callable[..., Any]) -> Intrinsic:
         """Return the row whose effect is *body*."""
-        operands = self._operands(parameters := parameters_of(body, control=self.control, c=self.c or {}))
+        operands = self._operands(parameters := parameters_of(body, self.c or {}))
         returns, result = result_of(body, (self.c or {}).get("return"))
         ways = {"whole": self.whole, "tail": self.tail, "piece": self.pieces, "free": self.overlap_free}
         return Intrinsic(

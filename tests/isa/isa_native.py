@@ -8,6 +8,7 @@ from isa_rows import SCALARS, board_of, counts_of, dtype_cases
 import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import float32, half, int32, uint8, uint32
+from mlusim.bangc.native.form import fault, nowhere
 from mlusim.errors import Fault
 from mlusim.isa.table import FAMILIES, ISA, NUMBERS
 from mlusim.machine.kernel import Kernel
@@ -106,7 +107,9 @@ def program_of(family, board, every):
         "VISIBLE int64_t enter(Core *m, const uint64_t *w) {\n  if (setjmp(*(jmp_buf *)m->jump)) return 1;\n"
         f"  if (m->taskId || m->memory_core) return 0;\n  switch (w[0]) {{\n{switch}\n}}\n  return 0;\n}}\n"
     )
-    return uses, NativeProgram(assemble(board.arch, uses, text), "enter", (("rows.mlu", 1),))
+    return uses, NativeProgram(
+        assemble(board.arch, uses, text), "enter", (("rows.mlu", 1),), fault=fault, nowhere=nowhere
+    )
 
 
 def _call(use):
@@ -226,7 +229,7 @@ class Form:
 
     def loaded(self, _, compiler=None, _mode=None, **_how):
         """The library, for one launch."""
-        return Loaded(self, self._program, compiler)
+        return Loaded(self._program, compiler)
 
     def words(self, core, arguments, word):
         """The number of the use, then what is passed."""

@@ -126,7 +126,7 @@ def in_frame(local: ir.Local) -> bool:
 
 
 def element_size(kind: t.Type) -> int:
-    """Return the *element* argument of `run.NativeForm.nowhere`: bytes of an array's elements, or a record's negative size."""
+    """Return the *element* argument of `form.nowhere`: bytes of an array's elements, or a record's negative size."""
     if isinstance(kind, t.Array):
         return t.element_of(kind).size
     return -kind.size if isinstance(kind, t.Record | t.VectorRegister) else 0

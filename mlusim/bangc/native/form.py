@@ -94,6 +94,25 @@ def _walker(
     return c
 
 
+def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
+    """Return a pointer to no memory, whose uses Python refuses: an invalid address, or a variable in a register.
+
+    It points *offset* bytes into the variable *number* of *nbytes* bytes, with elements of *size* bytes.
+    *element* is the size of an array's elements, 0 for a number or a pointer, and the negative size of a
+    record. *words* describe a constant; they are "" for a variable that may change.
+    """
+    if element == LITERAL:
+        return TextPointer.at(literal_bytes(words), offset, SIZED[size])
+    if number == 0:
+        return Address(offset, size)
+    return VariableOfC(offset, size, nbytes, element, words)
+
+
+def fault(why: int, *values: int) -> Fault:
+    """Return the fault for an undefined operation; *why* is a number from `scalars.h`, which defines the meaning of *values*."""
+    return FAULTS[why](*values)
+
+
 class BangForm:
     """The ``native`` form of a kernel, rendered once per architecture; ``problem`` says why it has no C program."""
 
@@ -135,7 +154,7 @@ class BangForm:
         None if it cannot be rendered.
         """
         program = self.program(arch, mode, covered=covered)
-        return None if program is None else Loaded(self, program, compiler)
+        return None if program is None else Loaded(program, compiler)
 
     def _refuse(self, arch: Arch, plan: "LinkPlan") -> None:
         """Raise `NoForm` for reasons that do not depend on the bodies of functions."""
@@ -185,6 +204,8 @@ class BangForm:
             self._sites(c),
             list(c.texts),
             [self._function(n) for n in c.library],
+            fault=fault,
+            nowhere=nowhere,
             recursive=bool(deep),
             mode=mode,
             crowded=_crowded(c),
@@ -304,25 +325,6 @@ class BangForm:
         count = kind.size // dtype.size
         space, name = _SPACES[local.space], local.source_name
         return core.declare_local(place, space, dtype, count, name, stack=local.stack, align=local.align)
-
-    @staticmethod
-    def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
-        """Return a pointer to no memory, whose uses Python refuses: an invalid address, or a variable in a register.
-
-        It points *offset* bytes into the variable *number* of *nbytes* bytes, with elements of *size* bytes.
-        *element* is the size of an array's elements, 0 for a number or a pointer, and the negative size of a
-        record. *words* describe a constant; they are "" for a variable that may change.
-        """
-        if element == LITERAL:
-            return TextPointer.at(literal_bytes(words), offset, SIZED[size])
-        if number == 0:
-            return Address(offset, size)
-        return VariableOfC(offset, size, nbytes, element, words)
-
-    @staticmethod
-    def fault(why: int, *values: int) -> Fault:
-        """Return the fault for an undefined operation; *why* is a number from `scalars.h`, which defines the meaning of *values*."""
-        return FAULTS[why](*values)
 
 
 @marks

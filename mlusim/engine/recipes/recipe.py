@@ -221,7 +221,7 @@ class _Maker:
         if self._accesses:
             stored = next((p.name for p in row.given if p.kind == "value"), None)
             yield steps.AccessScalar(self.operands[0], stored)
-        yield steps.CallBody(row.call, row.parameters, row.control, result)
+        yield steps.CallBody(row.call, row.parameters, result)
         if self.operands and not self._accesses:
             yield steps.Retire(result)
         yield from map(steps.Spin, spun)

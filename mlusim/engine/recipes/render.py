@@ -375,7 +375,7 @@ def _body(writer: Writer, step: steps.CallBody) -> Lines:
         }[step.call]
         return
     yield "try:"
-    yield f"    {'result = ' * step.result}body({', '.join(['mlu.core'] * step.control + arguments)})"
+    yield f"    {'result = ' * step.result}body({', '.join(arguments)})"
     yield "except Refused as refused:"
     yield f"    raise refuse_body(mlu, row, refused, {writer.arguments}) from None"
 
@@ -386,7 +386,8 @@ def _given(writer: Writer, p: Parameter) -> str:
     if p.name in writer.at:
         n = writer.at[p.name]
         return f"a{n}" if p.kind == "either" else writer.part(writer.row.operands[p.name])
-    return {"value": "c_", "rest": "*"}.get(p.kind, "") + p.name
+    before = {"value": "c_", "rest": "*", "method": "mlu.core.", "memory core": "mlu.core.place."}
+    return before.get(p.kind, "") + p.name
 
 
 def _at_offsets(writer: Writer, step: steps.AtOffsets) -> Lines:

@@ -287,11 +287,10 @@ class AccessScalar:
 
 @frozen
 class CallBody:
-    """Call the body of the row, in the form *call*, with *arguments*; with *control* it receives the core too."""
+    """Call the body of the row, in the form *call*, with *arguments*."""
 
     call: "CallStyle"
     arguments: tuple["Parameter", ...]
-    control: bool
     result: bool
 
 

@@ -651,7 +651,7 @@ class NativeCore(Core):
             size = 1 if dtype < 0 else MEMORY_TYPES[dtype].size
             nbytes, inner, fixed = self.seat.variable(number)
             words = "" if fixed < 0 else self.texts[fixed]
-            return self._loaded.form.nowhere(number, offset, size, nbytes, inner, words)
+            return self._loaded.program.nowhere(number, offset, size, nbytes, inner, words)
         element = view.dtype if dtype < 0 else MEMORY_TYPES[dtype]
         index, phase = divmod(offset, element.size)
         same = view.dtype is element and view.phase == phase
@@ -781,7 +781,7 @@ class NativeCore(Core):
 
     def _fault(self, why: int, many: int) -> None:
         values = [value_of(self, self.c.argv[k]) for k in range(many)]
-        raise self.blame(self._loaded.form.fault(why, *values))
+        raise self.blame(self._loaded.program.fault(why, *values))
 
     def _suspect(self, why: int, change: int) -> None:
         """Record that C has found a possible report of a checker, or that its record is full; *change* is one more than the number of a change of a value, or of a row."""

@@ -5,7 +5,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
@@ -60,7 +60,8 @@ class NativeProgram:
     *words)`` that runs it; ``sites`` are the files and lines by the numbers of places, ``texts`` the string literals
     and ``library`` Python's implementations for the C library, by their numbers; *recursive* programs check the end
     of the stack. ``covers`` are the statements (None) and the outcomes of conditions by the numbers under which it
-    counts them. ``crowded`` are the numbers of places with several calls of a row, and that of the row. ``locals``
+    counts them. ``fault`` returns the fault for an undefined operation, ``nowhere`` a pointer that leads to no
+    memory. ``crowded`` are the numbers of places with several calls of a row, and that of the row. ``locals``
     are the arrays of functions that the first task of a launch has declared, by the sizes of its memories.
     ``followed`` are the functions and the pointer variables by their numbers in a screen; ``changes`` convert two
     numbers into the change that a test of values found. ``returns`` are those of functions that may reach a barrier,
@@ -72,6 +73,8 @@ class NativeProgram:
     sites: Sequence[tuple[str, int]]
     texts: Sequence[str] = ()
     library: Sequence[Callable[..., Any]] = ()
+    fault: Callable[..., Fault] = field(kw_only=True)
+    nowhere: Callable[..., Any] = field(kw_only=True)
     recursive: bool = False
     mode: Mode = Mode.ALONE
     crowded: frozenset[tuple[int, int]] = frozenset()
@@ -270,10 +273,7 @@ class Loaded:
     core_class = NativeCore
     directions = staticmethod(_directions)
 
-    def __init__(
-        self, form: "NativeForm", program: NativeProgram, compiler: tuple[str, ...] | None = None
-    ) -> None:
-        self.form = form
+    def __init__(self, program: NativeProgram, compiler: tuple[str, ...] | None = None) -> None:
         self.beside = program.mode is Mode.BESIDE  # whether it runs in several threads without Python's lock
         self.program = program
         self.library, self.entry = entry_of(program, available() if compiler is None else compiler)
@@ -284,7 +284,7 @@ class Loaded:
 
     def again(self) -> "Loaded":
         """Return the program for another launch."""
-        return Loaded(self.form, self.program)
+        return Loaded(self.program)
 
     def run(self, core: int, words: int) -> None:
         """Run the kernel on the C structure at *core*, with the arguments at *words*; in several threads it releases Python's lock."""
@@ -322,19 +322,3 @@ class Loaded:
         if self._sums is None:
             self._sums, (tally.lines, tally.spare) = shared_counters()  # type: ignore[assignment]
         return self._sums
-
-
-class NativeForm(Protocol):
-    """The ``native`` of a kernel that can run natively."""
-
-    def loaded(
-        self, arch: Arch, compiler: tuple[str, ...] | None = None, mode: Mode = ..., *, covered: bool = ...
-    ) -> Loaded | None: ...
-    @property
-    def constants(self) -> tuple[bool, ...]: ...
-    def numbers(self, arguments: Sequence[Any], word: Word) -> list[int] | None: ...
-    def words(
-        self, core: NativeCore, arguments: Sequence[Any], word: Word
-    ) -> tuple[list[int], list[int]]: ...
-    def fault(self, why: int, *values: int) -> Fault: ...
-    def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any: ...

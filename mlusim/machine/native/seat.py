@@ -424,7 +424,7 @@ class Seat:
         return _where(self.leaving)
 
     def variable(self, number: int) -> tuple[int, int, int]:
-        """Return the bytes of a variable in C and of its elements, as `run.NativeForm.nowhere` expects them.
+        """Return the bytes of a variable in C and of its elements, as the program's ``nowhere`` expects them.
 
         The last value is the number of a constant's text; -1 for others.
         """
