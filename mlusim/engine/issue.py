@@ -15,10 +15,10 @@ from mlusim.arch.board import Arch
 from mlusim.engine import copies, offsets
 from mlusim.engine.arguments import either_form
 from mlusim.engine.contract import IssuingMlu
-from mlusim.engine.recipes import steps
+from mlusim.engine.recipes import actions
+from mlusim.engine.recipes.actions import LeaveOthers, Note, Nothing
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, policies, recipe
 from mlusim.engine.recipes.render import Writer
-from mlusim.engine.recipes.steps import LeaveOthers, Note, Nothing
 from mlusim.engine.refuse import unsupported
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
@@ -82,22 +82,22 @@ def _text(writer: Writer) -> str:
 
 
 def _outer(row_recipe: Recipe, method: Method) -> Method:
-    """Return *method* in the wrappers of the launch's policy; the last step is applied first, so that the first step runs first."""
-    for step in reversed(row_recipe.steps):
-        match step:
-            case steps.Note():
-                method = noted(method, row_recipe.number, step)
-            case steps.LeaveOthers():
-                method = copies_of_one_kind(row_recipe.row, method, step)
-            case steps.Nothing():
-                method = nothing(row_recipe.row, step)
+    """Return *method* in the wrappers of the launch's policy; the last action is applied first, so that the first action runs first."""
+    for action in reversed(row_recipe.actions):
+        match action:
+            case actions.Note():
+                method = noted(method, row_recipe.number, action)
+            case actions.LeaveOthers():
+                method = copies_of_one_kind(row_recipe.row, method, action)
+            case actions.Nothing():
+                method = nothing(row_recipe.row, action)
     return method
 
 
 def _method(row_recipe: Recipe) -> Method:
     """Return the method of a recipe without the wrappers of a launch's policy."""
     row, arch = row_recipe.row, row_recipe.policy.arch
-    if isinstance(row_recipe.steps[0], steps.Refuse):  # the same as its text, without compiling it
+    if isinstance(row_recipe.actions[0], actions.Refuse):  # the same as its text, without compiling it
         return _refused(row)
     writer = Writer(row_recipe)
     text = _text(writer)
@@ -126,9 +126,9 @@ def _refused(row: Intrinsic) -> Method:
 # results with this rule.
 
 
-def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., Any]:
+def noted(method: Callable[..., Any], number: int, action: Note) -> Callable[..., Any]:
     """Return *method*, the intrinsic of row *number*, in a wrapper that logs the time and place of each call in the core."""
-    place = step.lanes
+    place = action.lanes
 
     @functools.wraps(method)
     def noting(mlu: IssuingMlu, *arguments: Any, **named: Any) -> Any:
@@ -142,20 +142,22 @@ def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., 
     return noting
 
 
-def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:
+def nothing(row: Intrinsic, action: Nothing) -> Callable[..., Any]:
     """Return a method for a row that has no effect on a memory core; it returns 0 in place of a result."""
 
     def nothing(mlu: IssuingMlu, *_: object, **__: object) -> Any:
         mlu.core.leave_out(row)
-        return step.result
+        return action.result
 
     nothing.__name__ = row.name
     return nothing
 
 
-def copies_of_one_kind(row: Intrinsic, method: Callable[..., None], step: LeaveOthers) -> Callable[..., None]:
+def copies_of_one_kind(
+    row: Intrinsic, method: Callable[..., None], action: LeaveOthers
+) -> Callable[..., None]:
     """Return the copy *method* in a wrapper that skips the directions which the other kind of core executes."""
-    idle = frozenset(d for d in DIRECTIONS if left_to_others(d, memory_core=step.memory_core))
+    idle = frozenset(d for d in DIRECTIONS if left_to_others(d, memory_core=action.memory_core))
 
     def copy(mlu: IssuingMlu, dst: object, src: object, size: int, direction: Direction, *shape: int) -> None:
         # The method itself refuses a value that is not a direction.
@@ -164,7 +166,7 @@ def copies_of_one_kind(row: Intrinsic, method: Callable[..., None], step: LeaveO
                 method(mlu, dst, src, size, direction, *shape)
             else:
                 method(mlu, dst, src, size, direction)
-        elif step.memory_core:
+        elif action.memory_core:
             mlu.core.leave_out(row)
 
     copy.__name__ = method.__name__

@@ -125,7 +125,7 @@ def rows_by_hand():
         for arch in {b.arch for b in BOARDS.values()}
     )
     return sorted(
-        {one.row.name for one in made if not one.steps or {type(s) for s in one.steps} - set(RENDERED)}
+        {one.row.name for one in made if not one.actions or {type(s) for s in one.actions} - set(RENDERED)}
     )
 
 

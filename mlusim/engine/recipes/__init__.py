@@ -1,1 +1,1 @@
-"""Recipes of instructions: the typed steps, the recipe of a row as a list of steps, and their Python code."""
+"""Recipes of instructions: the typed actions, the recipe of a row as a list of actions, and their Python code."""

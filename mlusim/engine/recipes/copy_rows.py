@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from mlusim.engine.recipes import steps
+from mlusim.engine.recipes import actions
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
@@ -98,7 +98,7 @@ class MoveBytes:
 
 @frozen
 class MoveRows:
-    """Move the segments, as the last step: instructions right behind scattered stores may stall on the host."""
+    """Move the segments, as the last action: instructions right behind scattered stores may stall on the host."""
 
 
 @frozen
@@ -126,8 +126,8 @@ class Remember:
     """Record the source of the copy: repeated copies of the same bytes are polling."""
 
 
-CopyStep = (
-    SettlePipe | MoveBytes | MoveRows | StartFlight | ChargeLine | ChargeRows | Traffic | Remember | steps.Count
+CopyAction = (
+    SettlePipe | MoveBytes | MoveRows | StartFlight | ChargeLine | ChargeRows | Traffic | Remember | actions.Count
 )  # fmt: skip
 
 
@@ -142,7 +142,7 @@ class CopyForm:
     lanes: str
     shaped: bool | None
     conditions: tuple[CopyCondition, ...]
-    steps: tuple[CopyStep, ...]
+    actions: tuple[CopyAction, ...]
 
 
 @frozen
@@ -167,7 +167,7 @@ ONE = CopyForm(
     "one",
     shaped=False,
     conditions=(PlainIntegers(("size",)), HasBytes(), *_ENDS, SidesApart(in_front=True), Grained()),
-    steps=(SettlePipe(), MoveBytes(), steps.Count(), Traffic(), ChargeLine(), Remember()),
+    actions=(SettlePipe(), MoveBytes(), actions.Count(), Traffic(), ChargeLine(), Remember()),
 )
 ROWS = CopyForm(
     "rows",
@@ -180,17 +180,17 @@ ROWS = CopyForm(
         *_ENDS,
         SidesApart(in_front=False),
     ),
-    steps=(SettlePipe(), steps.Count(), Traffic(), ChargeRows(), MoveRows()),
+    actions=(SettlePipe(), actions.Count(), Traffic(), ChargeRows(), MoveRows()),
 )
 STARTED = CopyForm(
     "started",
     shaped=None,
     conditions=(HasBytes(), Segments(), *_ENDS, SidesApart(in_front=False)),
-    steps=(StartFlight(), steps.Count(), Traffic(), Remember()),
+    actions=(StartFlight(), actions.Count(), Traffic(), Remember()),
 )
 
 
 def copy_of(row: "Intrinsic") -> Copy:
-    """Return the recipe step of the copy *row*."""
+    """Return the recipe action of the copy *row*."""
     waits = row.name == "memcpy"
     return Copy((ROWS, ONE) if waits else (STARTED,), asynchronous=not waits)

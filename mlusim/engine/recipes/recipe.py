@@ -11,7 +11,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.dtypes import as_dtype
-from mlusim.engine.recipes import steps
+from mlusim.engine.recipes import actions
 from mlusim.engine.recipes.copy_rows import Copy, copy_of
 from mlusim.formula.render import to_python
 from mlusim.isa.vv import BYTES as REGISTER
@@ -19,7 +19,7 @@ from mlusim.memory.space import GDRAM, GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
 from mlusim.time.work import VECTOR_BYTES
 
 if TYPE_CHECKING:
-    from mlusim.engine.recipes.steps import Step
+    from mlusim.engine.recipes.actions import Action
     from mlusim.isa.declare import Intrinsic, Operand
 
 
@@ -50,12 +50,12 @@ def policies(arch: Arch, away: bool, noted: bool) -> tuple[LaunchPolicy, LaunchP
 
 @frozen(eq=False)
 class Recipe:
-    """The steps of *row*, row *number* of the table, in order."""
+    """The actions of *row*, row *number* of the table, in order."""
 
     row: "Intrinsic"
     number: int
     policy: LaunchPolicy
-    steps: tuple["Step | Copy", ...]
+    actions: tuple["Action | Copy", ...]
 
 
 def recipe(row: "Intrinsic", number: int, policy: LaunchPolicy) -> Recipe:
@@ -81,112 +81,116 @@ class _Maker:
         self.counts = tuple(p for p in row.given if p.kind == "count")
         self.plain = tuple(o for o in self.operands if self.kinds[o.name] != "either")
 
-    def in_order(self) -> Iterator["Step | Copy"]:
+    def in_order(self) -> Iterator["Action | Copy"]:
         row, policy = self.row, self.policy
         if policy.compiled and row.form == "copy":
-            yield steps.LeaveOthers(policy.memory_core)
+            yield actions.LeaveOthers(policy.memory_core)
         elif policy.compiled and policy.memory_core and not row.memory_core:
-            yield steps.Nothing(None if row.returns == "None" else 0)
+            yield actions.Nothing(None if row.returns == "None" else 0)
             return
         if policy.noted:
-            yield steps.Note(lanes_of(row))
+            yield actions.Note(lanes_of(row))
         if not row.available(policy.arch.bang_arch) or (policy.memory_core and not row.memory_core):
-            yield steps.Refuse()
+            yield actions.Refuse()
         elif row.form == "copy":
             yield copy_of(row)
         elif row.form in ("gather", "discrete"):
             moves = "update" if row.atomic else "move"
-            yield steps.AtOffsets("repeat", True) if row.offsets is None else steps.AtOffsets(moves, False)
+            yield (
+                actions.AtOffsets("repeat", True) if row.offsets is None else actions.AtOffsets(moves, False)
+            )
         else:
             yield from self._asked()
             yield from self._checks()
             yield from self._announced()
-            yield steps.Count()
+            yield actions.Count()
             yield from self._charges()
             yield from self._done()
 
     # -- resolving operands ------------------------------------------------------------------------
 
-    def _asked(self) -> Iterator["Step"]:
+    def _asked(self) -> Iterator["Action"]:
         row = self.row
         if row.overload is not None:
-            yield steps.PassOn(self.counts)
-        yield steps.Integers(self.counts, padded=row.pipe is Pipe.VECTOR)
+            yield actions.PassOn(self.counts)
+        yield actions.Integers(self.counts, padded=row.pipe is Pipe.VECTOR)
         typed = [how for how in dict.fromkeys(row.void.values()) if how in self.kinds]
-        yield from map(steps.TypeOf, typed)
+        yield from map(actions.TypeOf, typed)
         for name, how in row.void.items():
-            yield steps.Retype(name, how if how in typed else as_dtype(how))
+            yield actions.Retype(name, how if how in typed else as_dtype(how))
         strides = {name for o in self.operands for name in o.stride_names}
         names = tuple(p.name for p in row.given if p.name in strides)
         if row.form in ("async", "strided"):
-            yield steps.Strided(())
+            yield actions.Strided(())
         elif names:
-            yield steps.Strided(names)
-        yield steps.Resolve(self.plain)
+            yield actions.Strided(names)
+        yield actions.Resolve(self.plain)
 
     # -- checks ----------------------------------------------------------------------------------
 
-    def _checks(self) -> Iterator["Step"]:
+    def _checks(self) -> Iterator["Action"]:
         row = self.row
         conditions = [c for o in self.plain for c in self._conditions(o)]
         rules = (r for r in row.rules if not r.generations or self.generation in r.generations)
-        yield steps.CheckAll((*conditions, *map(steps.Holds, rules)))
+        yield actions.CheckAll((*conditions, *map(actions.Holds, rules)))
         lead = row.operands[row.same[0]] if row.same else next(iter(self.operands), None)
         for o in self.operands:
             if self.kinds[o.name] == "either":
                 assert lead is not None
-                check = steps.CheckAll(tuple(self._conditions(o)))
-                yield steps.Either(o, lead, check, tuple(self._apart(o)))
+                check = actions.CheckAll(tuple(self._conditions(o)))
+                yield actions.Either(o, lead, check, tuple(self._apart(o)))
         for o in self.plain:
             yield from self._apart(o)
         scalars = (p.name for p in row.given if p.kind == "value" and p.name not in row.void.values())
         if lead is not None and (names := tuple(scalars)):
-            yield steps.Constants(names, lead)
+            yield actions.Constants(names, lead)
 
-    def _conditions(self, o: "Operand") -> Iterator[steps.Condition]:
+    def _conditions(self, o: "Operand") -> Iterator[actions.Condition]:
         row = self.row
         first = row.operands[row.same[0]] if o.name in row.same else o
         like = None if first is o else first
-        yield steps.OfKind(o, o.spaces, o.dtypes_on(self.generation), like)
+        yield actions.OfKind(o, o.spaces, o.dtypes_on(self.generation), like)
         if like is None or o.extent != first.extent:  # one check covers all operands of equal extent
-            yield steps.Filled(o)
-        yield steps.Inside(o)
+            yield actions.Filled(o)
+        yield actions.Inside(o)
         if o.access != "read" and GDRAM in o.spaces:
-            yield steps.Writable(o)
+            yield actions.Writable(o)
         if self.generation == 2 and o.name in row.aligned:
-            yield steps.Aligned(o)
+            yield actions.Aligned(o)
 
-    def _apart(self, source: "Operand") -> Iterator[steps.Apart]:
+    def _apart(self, source: "Operand") -> Iterator[actions.Apart]:
         how = self.row.overlap_on(source.name, self.policy.arch.bang_arch)
         for target in self.operands:
             if how != "free" and target.access != "read" and set(target.spaces) & set(source.spaces):
-                yield steps.Apart(target, source, how)
+                yield actions.Apart(target, source, how)
 
     # -- costs -----------------------------------------------------------------------------------
 
-    def _charges(self) -> Iterator["Step"]:
+    def _charges(self) -> Iterator["Action"]:
         row = self.row
         if row.pipe is Pipe.SCALAR:
             if not row.control and row.form not in ("load", "store"):
-                yield steps.ChargeScalar()
+                yield actions.ChargeScalar()
             return
         if row.form == "register":
-            yield steps.ChargeRegisters(REGISTER // VECTOR_BYTES)
+            yield actions.ChargeRegisters(REGISTER // VECTOR_BYTES)
         if row.cost is None or row.cost.operand not in row.operands:
             return
         lead = row.operands[row.cost.operand]
-        amount = steps.ChargedElements(lead, row.cost.extent, whole=row.cost.extent == lead.extent)
+        amount = actions.ChargedElements(lead, row.cost.extent, whole=row.cost.extent == lead.extent)
         if row.pipe is Pipe.VECTOR:
-            yield steps.ChargeVector(amount, self._width(lead), row.passes, self.counts)
+            yield actions.ChargeVector(amount, self._width(lead), row.passes, self.counts)
         elif row.pipe is Pipe.TENSOR:
-            yield steps.ChargeTensor(amount)
+            yield actions.ChargeTensor(amount)
         # Fills and atomics have no direction: they are charged as a copy that uses the same ports.
         elif row.pipe is Pipe.MOVE:
-            yield steps.ChargeTransfer(amount, Pipe.MOVE, SRAM2SRAM, row.atomic)
+            yield actions.ChargeTransfer(amount, Pipe.MOVE, SRAM2SRAM, row.atomic)
         else:
-            yield steps.ChargeTransfer(amount, Pipe.IO, GDRAM2GDRAM if row.atomic else NRAM2GDRAM, row.atomic)
+            yield actions.ChargeTransfer(
+                amount, Pipe.IO, GDRAM2GDRAM if row.atomic else NRAM2GDRAM, row.atomic
+            )
 
-    def _width(self, lead: "Operand") -> steps.Width:
+    def _width(self, lead: "Operand") -> actions.Width:
         """Return the width (bytes) of the widest operand, which decides the charge; single bytes count as two per lane."""
         row = self.row
         beside = (
@@ -198,7 +202,7 @@ class _Maker:
         )
         varied = len({d.size for o in self.operands for d in o.dtypes}) > 1
         narrow = any(d.size == 1 for d in lead.dtypes_on(self.generation)) and not row.void
-        return steps.Width(lead, tuple(beside) if varied else (), 2 if narrow else 1)
+        return actions.Width(lead, tuple(beside) if varied else (), 2 if narrow else 1)
 
     # -- effects ---------------------------------------------------------------------------------
 
@@ -207,23 +211,23 @@ class _Maker:
         """True for scalar loads and stores, which the core charges and announces like accesses through a pointer."""
         return self.row.form in ("load", "store")
 
-    def _announced(self) -> Iterator["Step"]:
+    def _announced(self) -> Iterator["Action"]:
         if self.operands and not self._accesses:
             if self.row.pipe in (Pipe.IO, Pipe.MOVE):
-                yield steps.Settle(self.row.pipe)
-            yield steps.Announce(self.operands, tuple(p.name for p in self.row.given))
+                yield actions.Settle(self.row.pipe)
+            yield actions.Announce(self.operands, tuple(p.name for p in self.row.given))
 
-    def _done(self) -> Iterator["Step"]:
+    def _done(self) -> Iterator["Action"]:
         row = self.row
         result = row.returns != "None"
         spun = [o for o in self.operands if o.access == "update"][:1] if row.polls and row.atomic else []
-        yield from map(steps.KeepBefore, spun)
+        yield from map(actions.KeepBefore, spun)
         if self._accesses:
             stored = next((p.name for p in row.given if p.kind == "value"), None)
-            yield steps.AccessScalar(self.operands[0], stored)
-        yield steps.CallBody(row.call, row.parameters, result)
+            yield actions.AccessScalar(self.operands[0], stored)
+        yield actions.CallBody(row.call, row.parameters, result)
         if self.operands and not self._accesses:
-            yield steps.Retire(result)
-        yield from map(steps.Spin, spun)
+            yield actions.Retire(result)
+        yield from map(actions.Spin, spun)
         if result:
-            yield steps.ReturnResult()
+            yield actions.ReturnResult()

@@ -1,6 +1,6 @@
 """Writes the Python method of a recipe: straight-line code with all checks in one condition.
 
-Each step yields lines of code. In the code, operand *n* of the row is the view ``vn`` and its elements
+Each action yields lines of code. In the code, operand *n* of the row is the view ``vn`` and its elements
 [``in``, ``jn``).
 """
 
@@ -21,7 +21,7 @@ from mlusim.engine.arguments import (
 )
 from mlusim.engine.contract import POLL_BYTES
 from mlusim.engine.offsets import names_of
-from mlusim.engine.recipes import copy_rows as at, steps
+from mlusim.engine.recipes import actions, copy_rows as at
 from mlusim.engine.refuse import (
     C_TYPES,
     MOST_READ_FIRST,
@@ -111,10 +111,10 @@ class Writer:
 
     def lines(self) -> Lines:
         """Yield the method, line by line."""
-        refused = steps.Refuse() in self.recipe.steps
+        refused = actions.Refuse() in self.recipe.actions
         yield f"def {self.row.name}({'mlu, *_, **__' if refused else self._signature()}):"
-        for step in self.recipe.steps:
-            for line in RENDERED[type(step)](self, step):
+        for action in self.recipe.actions:
+            for line in RENDERED[type(action)](self, action):
                 yield "    " + line
 
     def _signature(self) -> str:
@@ -122,7 +122,7 @@ class Writer:
         default = {p.name: "" if p.default is NO_DEFAULT else f"=default_{p.name}" for p in self.row.given}
         if self.row.overload is not None:
             return open_signature(self.row)
-        if any(isinstance(step, steps.AtOffsets) and not step.whole for step in self.recipe.steps):
+        if any(isinstance(action, actions.AtOffsets) and not action.whole for action in self.recipe.actions):
             return "mlu, *given, **named"
         return ", ".join(("mlu", *(star.get(p.kind, "") + p.name + default[p.name] for p in self.row.given)))
 
@@ -151,30 +151,30 @@ class Writer:
 # -- resolving operands ------------------------------------------------------------------------------
 
 
-def _type_of(_: Writer, step: steps.TypeOf) -> Lines:
-    how = step.name
+def _type_of(_: Writer, action: actions.TypeOf) -> Lines:
+    how = action.name
     yield f"type_of_{how} = C_TYPES.get({how}.__class__)"
     yield f"if type_of_{how} is None: {how}, type_of_{how} = typed(mlu, row, {how!r}, {how})"
 
 
-def _retype(writer: Writer, step: steps.Retype) -> Lines:
-    name, how = step.name, writer.row.void[step.name]
-    dtype = f"type_of_{how}" if isinstance(step.dtype, str) else f"void_{how}"
+def _retype(writer: Writer, action: actions.Retype) -> Lines:
+    name, how = action.name, writer.row.void[action.name]
+    dtype = f"type_of_{how}" if isinstance(action.dtype, str) else f"void_{how}"
     yield f"if {name}.__class__ is Ptr and {name}.view.dtype is not {dtype}: {name} = {name}.cast({dtype})"
 
 
-def _strided(writer: Writer, step: steps.Strided) -> Lines:
+def _strided(writer: Writer, action: actions.Strided) -> Lines:
     taken = f"return strided(mlu, row, {writer.number}, {writer.arguments})"
-    condition = " or ".join(f"{name} is not None" for name in step.strides)
+    condition = " or ".join(f"{name} is not None" for name in action.strides)
     yield f"if {condition}: {taken}" if condition else taken
 
 
-def _resolve(writer: Writer, step: steps.Resolve) -> Lines:
+def _resolve(writer: Writer, action: actions.Resolve) -> Lines:
     if writer.operands:
         yield "core = mlu.core"
-    if step.operands:
+    if action.operands:
         yield "try:"
-        for o in step.operands:
+        for o in action.operands:
             yield f"    {_resolved(writer, o)}"
         # A value without a view is not a pointer; a value with a view needs no further test.
         yield "except (AttributeError, TypeError):"
@@ -193,26 +193,26 @@ def _resolved(writer: Writer, o: Operand) -> str:
 # -- checks --------------------------------------------------------------------------------------------
 
 
-def _condition(writer: Writer, condition: steps.Condition) -> str:
+def _condition(writer: Writer, condition: actions.Condition) -> str:
     """Render the condition under which *condition* fails."""
-    if isinstance(condition, steps.Holds):
+    if isinstance(condition, actions.Holds):
         return f"({asked_of_arguments(condition.rule.fails)})"
     o = condition.operand
     n = writer.at[o.name]
     match condition:
-        case steps.OfKind():
+        case actions.OfKind():
             return _kind(writer, condition, n)
-        case steps.Filled():
+        case actions.Filled():
             return f"j{n} <= i{n}"
-        case steps.Inside():
+        case actions.Inside():
             return f"i{n} < 0 or j{n} > v{n}.size"
-        case steps.Writable():
+        case actions.Writable():
             return f"not v{n}.allocation.writable"
-        case steps.Aligned():
+        case actions.Aligned():
             return f"({o.name}.address % 64 or (j{n} - i{n}) * v{n}.itemsize % 128)"
 
 
-def _kind(writer: Writer, kind: steps.OfKind, n: int) -> str:
+def _kind(writer: Writer, kind: actions.OfKind, n: int) -> str:
     o, first = kind.operand, kind.like
     if first is None:
         return f"v{n}.kind not in kinds_{o.name} or v{n}.port is not core"
@@ -227,14 +227,14 @@ def _kind(writer: Writer, kind: steps.OfKind, n: int) -> str:
     return f"v{n}.dtype is not v{lead}.dtype or v{n}.kind not in kinds_{o.name} or v{n}.port is not core"
 
 
-def _check(writer: Writer, step: steps.CheckAll) -> Lines:
-    if step.conditions:
-        yield f"if {' or '.join(_condition(writer, c) for c in step.conditions)}:"
+def _check(writer: Writer, action: actions.CheckAll) -> Lines:
+    if action.conditions:
+        yield f"if {' or '.join(_condition(writer, c) for c in action.conditions)}:"
         yield f"    {writer.refused}"
 
 
-def _apart(writer: Writer, step: steps.Apart) -> Lines:
-    n, t, how = writer.at[step.source.name], writer.at[step.target.name], step.how
+def _apart(writer: Writer, action: actions.Apart) -> Lines:
+    n, t, how = writer.at[action.source.name], writer.at[action.target.name], action.how
     same = SAME_VIEW.get(how, "").format(n, t)
     yield f"if v{n} is v{t}:"
     yield f"    if {same}i{n} < j{t} and i{t} < j{n}: {writer.refused}"
@@ -242,14 +242,14 @@ def _apart(writer: Writer, step: steps.Apart) -> Lines:
     yield f"elif v{n}.raw is v{t}.raw and {met}: {writer.refused}"
 
 
-def _either(writer: Writer, step: steps.Either) -> Lines:
-    o, lead = step.operand, writer.at[step.like.name]
+def _either(writer: Writer, action: actions.Either) -> Lines:
+    o, lead = action.operand, writer.at[action.like.name]
     n = writer.at[o.name]
     yield f"if {o.name}.__class__ is Ptr:"
     yield f"    {_resolved(writer, o)}"
-    for line in _check(writer, step.check):
+    for line in _check(writer, action.check):
         yield f"    {line}"
-    for apart in step.apart:
+    for apart in action.apart:
         for line in _apart(writer, apart):
             yield f"    {line}"
     yield f"    a{n} = v{n}.array[i{n}:j{n}]"
@@ -258,12 +258,12 @@ def _either(writer: Writer, step: steps.Either) -> Lines:
     yield f"    a{n} = constant(mlu, row, {o.name!r}, v{lead}, {o.name})"
 
 
-def _constants(writer: Writer, step: steps.Constants) -> Lines:
-    lead = writer.at[step.like.name]
-    for name in step.names:
+def _constants(writer: Writer, action: actions.Constants) -> Lines:
+    lead = writer.at[action.like.name]
+    for name in action.names:
         slow = f"constant(mlu, row, {name!r}, v{lead}, {name})"
         # A view has a buffer for one scalar; a second scalar is rare and is converted by a call.
-        if name != step.names[0]:
+        if name != action.names[0]:
             yield f"c_{name} = {slow}"
         else:
             yield f"cell = v{lead}.cell"
@@ -275,7 +275,7 @@ def _constants(writer: Writer, step: steps.Constants) -> Lines:
 # -- charges: before the effect, since the code behind a vector's stores may stall on the host ---------
 
 
-def _amount(writer: Writer, amount: steps.ChargedElements) -> tuple[str, int]:
+def _amount(writer: Writer, amount: actions.ChargedElements) -> tuple[str, int]:
     """Return the code for a number of elements, and the index of the operand that has them."""
     n = writer.at[amount.operand.name]
     if amount.whole:
@@ -283,16 +283,16 @@ def _amount(writer: Writer, amount: steps.ChargedElements) -> tuple[str, int]:
     return f"({writer.expression(amount.operand, amount.extent)})", n
 
 
-def _vector(writer: Writer, step: steps.ChargeVector) -> Lines:
-    (count, _), number = _amount(writer, step.amount), writer.number
-    width = _width(writer, step.width)
+def _vector(writer: Writer, action: actions.ChargeVector) -> Lines:
+    (count, _), number = _amount(writer, action.amount), writer.number
+    width = _width(writer, action.width)
     # A line is a power of two, so a shift and a mask suffice in this code that every vector instruction runs.
     yield f"used = {count} * {width}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
-    yield _passes(step.passes, count)
+    yield _passes(action.passes, count)
     yield f"mlu.lines[{number}] += paid"
     yield f"if used & {LINE - 1}: mlu.spare[{number}] += -used & {LINE - 1}"
-    extent = writer.expression(step.amount.operand, step.amount.extent)
-    before = f"{_before_padding(step.counts, extent)} * {width}"
+    extent = writer.expression(action.amount.operand, action.amount.extent)
+    before = f"{_before_padding(action.counts, extent)} * {width}"
     # Padding lanes are charged but compute nothing.
     yield f"if unpadded is not None: mlu.spare[{number}] += used - {before}"
 
@@ -315,7 +315,7 @@ def _passes(passes: Passes, count: str) -> str:
     return lines if place is None else f"{lines}; mlu.work[{place}] += paid"
 
 
-def _width(writer: Writer, width: steps.Width) -> str:
+def _width(writer: Writer, width: actions.Width) -> str:
     n = writer.at[width.lead.name]
     size = f"v{n}.itemsize"
     if width.beside:
@@ -326,18 +326,18 @@ def _width(writer: Writer, width: steps.Width) -> str:
     return size if width.least == 1 else f"v{n}.lane"
 
 
-def _tensor(writer: Writer, step: steps.ChargeTensor) -> Lines:
-    count, n = _amount(writer, step.amount)
+def _tensor(writer: Writer, action: actions.ChargeTensor) -> Lines:
+    count, n = _amount(writer, action.amount)
     yield f"products = {count}"
     yield f"mlu.work[{quantities.TENSOR}] += products"
     yield f"mlu.work[{quantities.TENSOR_CYCLES}] += -(-products // macs[v{n}.dtype]) + {work.TENSOR_SETUP}"
 
 
-def _transfer(writer: Writer, step: steps.ChargeTransfer) -> Lines:
-    count, n = _amount(writer, step.amount)
+def _transfer(writer: Writer, action: actions.ChargeTransfer) -> Lines:
+    count, n = _amount(writer, action.amount)
     yield f"nbytes = {count} * v{n}.itemsize; start = v{n}.phase + i{n} * v{n}.itemsize"
-    yield f"charge_line(mlu.work, {step.pipe.name}, {step.direction.value}, start, start, nbytes)"
-    if step.atomic and step.pipe is Pipe.IO:
+    yield f"charge_line(mlu.work, {action.pipe.name}, {action.direction.value}, start, start, nbytes)"
+    if action.atomic and action.pipe is Pipe.IO:
         yield f"mlu.work[{quantities.ATOMICS}] += {count}"
         yield f"mlu.work[{quantities.CROWDED}] += crowded(nbytes, v{n}.allocation.nbytes)"
 
@@ -345,10 +345,10 @@ def _transfer(writer: Writer, step: steps.ChargeTransfer) -> Lines:
 # -- effects -------------------------------------------------------------------------------------------
 
 
-def _announce(writer: Writer, step: steps.Announce) -> Lines:
-    at = (writer.at[o.name] for o in step.operands)
+def _announce(writer: Writer, action: actions.Announce) -> Lines:
+    at = (writer.at[o.name] for o in action.operands)
     operands = "".join(f"v{n}, i{n}, j{n}, " for n in at)
-    arguments = "".join(f"{name}, " for name in step.arguments)
+    arguments = "".join(f"{name}, " for name in action.arguments)
     yield f"seen = None if mlu.watch is None else mlu.watch.row(row, caller(1), ({operands}), ({arguments}))"
 
 
@@ -357,25 +357,25 @@ def _whole(writer: Writer, o: Operand) -> str:
     return f"v{n}.array[i{n}:j{n}]"
 
 
-def _access(_: Writer, step: steps.AccessScalar) -> Lines:
-    if step.stored is None:
+def _access(_: Writer, action: actions.AccessScalar) -> Lines:
+    if action.stored is None:
         yield "mlu.core.scalar_load(v0, i0)"
     else:
-        yield f"mlu.core.scalar_store(v0, i0, c_{step.stored}[()])"
+        yield f"mlu.core.scalar_store(v0, i0, c_{action.stored}[()])"
 
 
-def _body(writer: Writer, step: steps.CallBody) -> Lines:
-    arguments = [_given(writer, p) for p in step.arguments]
-    if step.call is not CallStyle.BODY:
-        dst, *sources = [g for g, p in zip(arguments, step.arguments, strict=True) if p.kind != "count"]
+def _body(writer: Writer, action: actions.CallBody) -> Lines:
+    arguments = [_given(writer, p) for p in action.arguments]
+    if action.call is not CallStyle.BODY:
+        dst, *sources = [g for g, p in zip(arguments, action.arguments, strict=True) if p.kind != "count"]
         called = ", ".join(sources)
         yield {
             CallStyle.INTO: f"body({called}, {dst})",
             CallStyle.ASSIGN: f"{dst} = body({called})",
-        }[step.call]
+        }[action.call]
         return
     yield "try:"
-    yield f"    {'result = ' * step.result}body({', '.join(arguments)})"
+    yield f"    {'result = ' * action.result}body({', '.join(arguments)})"
     yield "except Refused as refused:"
     yield f"    raise refuse_body(mlu, row, refused, {writer.arguments}) from None"
 
@@ -390,47 +390,47 @@ def _given(writer: Writer, p: Parameter) -> str:
     return before.get(p.kind, "") + p.name
 
 
-def _at_offsets(writer: Writer, step: steps.AtOffsets) -> Lines:
+def _at_offsets(writer: Writer, action: actions.AtOffsets) -> Lines:
     names = ", ".join(map(repr, names_of(writer.row)))
-    arguments = writer.arguments if step.whole else f"arguments_of(mlu, row, {names}, given, named)"
-    yield f"{step.function}(mlu, row, {writer.number}, {arguments})"
+    arguments = writer.arguments if action.whole else f"arguments_of(mlu, row, {names}, given, named)"
+    yield f"{action.function}(mlu, row, {writer.number}, {arguments})"
 
 
 RENDERED: Mapping[type, Callable[[Writer, Any], Iterable[str]]] = {
-    steps.Refuse: lambda _writer, _step: ["raise unsupported(mlu, row)"],
-    steps.PassOn: lambda writer, _step: other_form(writer.row, writer.arguments),
-    steps.Integers: lambda _writer, step: count_code(list(step.counts), vector=step.padded),
-    steps.TypeOf: _type_of,
-    steps.Retype: _retype,
-    steps.Strided: _strided,
-    steps.Resolve: _resolve,
-    steps.CheckAll: _check,
-    steps.Either: _either,
-    steps.Apart: _apart,
-    steps.Constants: _constants,
-    steps.Settle: lambda _writer, step: [f"if mlu.core.pending: mlu.core.settle({step.pipe.name})"],
-    steps.Announce: _announce,
-    steps.KeepBefore: lambda writer, step: [f"before = {_whole(writer, step.operand)}.tobytes()"],
-    steps.AccessScalar: _access,
-    steps.CallBody: _body,
-    steps.Retire: lambda _writer, step: [
-        f"if seen is not None: {'seen.result = result; ' * step.result}mlu.watch.retire(seen)"
+    actions.Refuse: lambda _writer, _step: ["raise unsupported(mlu, row)"],
+    actions.PassOn: lambda writer, _step: other_form(writer.row, writer.arguments),
+    actions.Integers: lambda _writer, action: count_code(list(action.counts), vector=action.padded),
+    actions.TypeOf: _type_of,
+    actions.Retype: _retype,
+    actions.Strided: _strided,
+    actions.Resolve: _resolve,
+    actions.CheckAll: _check,
+    actions.Either: _either,
+    actions.Apart: _apart,
+    actions.Constants: _constants,
+    actions.Settle: lambda _writer, action: [f"if mlu.core.pending: mlu.core.settle({action.pipe.name})"],
+    actions.Announce: _announce,
+    actions.KeepBefore: lambda writer, action: [f"before = {_whole(writer, action.operand)}.tobytes()"],
+    actions.AccessScalar: _access,
+    actions.CallBody: _body,
+    actions.Retire: lambda _writer, action: [
+        f"if seen is not None: {'seen.result = result; ' * action.result}mlu.watch.retire(seen)"
     ],
-    steps.Spin: lambda writer, step: [
-        f"mlu.core.atomic_step(before == {_whole(writer, step.operand)}.tobytes())"
+    actions.Spin: lambda writer, action: [
+        f"mlu.core.atomic_step(before == {_whole(writer, action.operand)}.tobytes())"
     ],
-    steps.ReturnResult: lambda _writer, _step: ["return result"],
-    steps.Count: lambda writer, _step: [f"mlu.counts[{writer.number}] += 1"],
-    steps.ChargeScalar: lambda _writer, _step: [f"mlu.work[{quantities.SCALAR}] += 1"],
-    steps.ChargeRegisters: lambda writer, step: [
-        f"mlu.work[{quantities.VECTOR}] += {step.lines + copy_costs.START}",
-        f"mlu.lines[{writer.number}] += {step.lines}",
+    actions.ReturnResult: lambda _writer, _step: ["return result"],
+    actions.Count: lambda writer, _step: [f"mlu.counts[{writer.number}] += 1"],
+    actions.ChargeScalar: lambda _writer, _step: [f"mlu.work[{quantities.SCALAR}] += 1"],
+    actions.ChargeRegisters: lambda writer, action: [
+        f"mlu.work[{quantities.VECTOR}] += {action.lines + copy_costs.START}",
+        f"mlu.lines[{writer.number}] += {action.lines}",
     ],
-    steps.ChargeVector: _vector,
-    steps.ChargeTensor: _tensor,
-    steps.ChargeTransfer: _transfer,
-    steps.AtOffsets: _at_offsets,
-    at.Copy: lambda writer, step: copy_lines(writer.arch, writer.number, step),
+    actions.ChargeVector: _vector,
+    actions.ChargeTensor: _tensor,
+    actions.ChargeTransfer: _transfer,
+    actions.AtOffsets: _at_offsets,
+    at.Copy: lambda writer, action: copy_lines(writer.arch, writer.number, action),
 }
 
 
@@ -478,8 +478,8 @@ def _form(arch: "Arch", number: int, form: at.CopyForm, otherwise: tuple[str, ..
     yield "    legal = False"
     yield "if not legal:"
     yield from (f"    {line}" for line in otherwise)
-    for step in form.steps:
-        yield from DONE[type(step)](number, rows)
+    for action in form.actions:
+        yield from DONE[type(action)](number, rows)
 
 
 def _held(arch: "Arch", condition: at.CopyCondition, *, rows: bool) -> Iterator[str]:
@@ -559,5 +559,5 @@ DONE: Mapping[type, Callable[[int, bool], Iterable[str]]] = {
         "    core.source, core.source_at = frm.allocation, s",
         f"else: look(core, to, frm, s, size, small=size <= {POLL_BYTES})",
     ],
-    steps.Count: lambda number, _rows: [f"mlu.counts[{number}] += 1"],
+    actions.Count: lambda number, _rows: [f"mlu.counts[{number}] += 1"],
 }

@@ -1,4 +1,4 @@
-"""The forms of copies as C: a function of the run-time for each, generated from the steps of Python's method, and their costs.
+"""The forms of copies as C: a function of the run-time for each, generated from the actions of Python's method, and their costs.
 
 If a check fails, the whole call is left to Python, as in the doors of other rows (`machine.native.text.door`).
 """
@@ -6,7 +6,7 @@ If a check fails, the whole call is left to Python, as in the doors of other row
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from mlusim.engine.recipes import copy_rows as at, steps
+from mlusim.engine.recipes import actions, copy_rows as at
 from mlusim.engine.recipes.copy_rows import CopyForm, copy_of
 from mlusim.isa.table import ISA, NUMBERS
 from mlusim.memory.space import DIRECTIONS
@@ -54,13 +54,13 @@ def _function(form: CopyForm) -> Lines:
         yield "  int64_t rows = more + 1, nbytes = size * rows, l[5];"
     yield "  m->site = site;"
     yield from _looked(form)
-    for step in form.steps:
-        yield from _done(type(step), form)
+    for action in form.actions:
+        yield from _done(type(action), form)
     yield "}"
 
 
 def _done(kind: type, form: CopyForm) -> Iterator[str] | Sequence[str]:
-    """Return the lines of a step of the *kind*."""
+    """Return the lines of an action of the *kind*."""
     lines = DONE[kind]
     return lines(form) if callable(lines) else lines
 
@@ -76,7 +76,11 @@ def lane_parts(direction: int) -> tuple[str, str]:
     broken += (text for condition in form.conditions for text in _broken(condition, rows=False))
     head = f"copy_{direction}(Core *m, Ptr dst_p, Ptr src_p, int64_t size"
     begun = f"  enum {{ d = {direction}, row = {NUMBERS['memcpy']} }}; const At dst = see(m, dst_p), src = see(m, src_p);"
-    kinds = [type(step) for step in form.steps if isinstance(step, at.Traffic | at.ChargeLine | steps.Count)]
+    kinds = [
+        type(action)
+        for action in form.actions
+        if isinstance(action, at.Traffic | at.ChargeLine | actions.Count)
+    ]
     paid = [line for kind in kinds for line in _done(kind, form)]
     last = "  m->source = number_(src_p); m->source_at = src.o;"
     checks = [f"ALWAYS int fits_{head}) {{", begun, f"  return !({' || '.join(broken)});", "}"]
@@ -217,6 +221,6 @@ DONE: Mapping[type, Sequence[str] | Callable[[CopyForm], Lines]] = {
     at.ChargeRows: _rows,
     at.Traffic: _traffic,
     at.Remember: _remember,
-    steps.Count: ("  m->counts[row]++;",),
+    actions.Count: ("  m->counts[row]++;",),
 }
-"""The lines of each step."""
+"""The lines of each action."""

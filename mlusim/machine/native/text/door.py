@@ -15,7 +15,7 @@ from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, float32, int32, uint32
 from mlusim.engine import strides
 from mlusim.engine.contract import Mode
-from mlusim.engine.recipes import steps
+from mlusim.engine.recipes import actions
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, lanes_of, recipe
 from mlusim.formula.expr import Expr, SizeOf
 from mlusim.formula.render import c_leaf, to_c
@@ -154,7 +154,7 @@ def _leaf(part: Expr) -> str:
 class _Door:
     def __init__(self, use: Use, arch: Arch, mode: Mode) -> None:
         self.use, self.arch, self.mode = use, arch, mode
-        self.steps = _recipe(use.row, arch).steps
+        self.actions = _recipe(use.row, arch).actions
         self.row = ISA[use.row]
         self.number = NUMBERS[use.row]
         names = [p.name for p in self.row.given]
@@ -172,11 +172,13 @@ class _Door:
 
     def _check_supported(self) -> None:
         row = self.row
-        strides = {n for step in self.steps if isinstance(step, steps.Strided) for n in step.strides}
+        strides = {
+            n for action in self.actions if isinstance(action, actions.Strided) for n in action.strides
+        }
         if (
             row.form not in ("dense", "load", "store", "strided")
             or row.control
-            or steps.Refuse() in self.steps
+            or actions.Refuse() in self.actions
             or strides & set(self.given)
         ):
             raise Unknown(row.name)
@@ -184,7 +186,7 @@ class _Door:
     def _types(self) -> dict[str, DType]:
         """Return the element type of each operand, and of arguments in place of operands; those of untyped ones follow from the row."""
         types: dict[str, DType] = {}
-        retyped = {step.name: step.dtype for step in self.steps if isinstance(step, steps.Retype)}
+        retyped = {action.name: action.dtype for action in self.actions if isinstance(action, actions.Retype)}
         for o in self.row.operands.values():
             if o.name not in self.given:
                 raise Unknown(o.name)
@@ -208,7 +210,7 @@ class _Door:
 
     def _check_given(self) -> None:
         for condition in self._conditions():
-            if isinstance(condition, steps.OfKind):
+            if isinstance(condition, actions.OfKind):
                 name = condition.operand.name
                 if self.types[name] not in condition.dtypes:
                     raise Unknown(name)
@@ -277,16 +279,16 @@ class _Door:
         looks = self.mode in (Mode.SCREENED, Mode.BESIDE) and not self._sums
         spans = [self._touched(o) for o in self.operands] if looks else ()
         yield from beside(row, spans) if self.mode is Mode.BESIDE else self._before(spans)
-        settling = (step.pipe.name for step in self.steps if isinstance(step, steps.Settle))
+        settling = (action.pipe.name for action in self.actions if isinstance(action, actions.Settle))
         yield from (f"  m->site = site; settle_(m, P_{pipe});" for pipe in settling)
-        spins = any(isinstance(step, steps.Spin) for step in self.steps)
+        spins = any(isinstance(action, actions.Spin) for action in self.actions)
         yield from self._performed(spans, f"{'int changed_ = 0; ' if spins else ''}{text}", result)
         if self.mode is Mode.SCREENED:
             yield from behind(row, spans, settles)
             yield from numbers_behind(row, self.number, spans, returns=self._returns_float)
         if spins:  # before registers hold counts, which differ each time
             yield "  if (!changed_ && !m->inside) state_now_(m);"
-        yield from self._accounts() if row.form == "strided" else charges(self.steps, self)
+        yield from self._accounts() if row.form == "strided" else charges(self.actions, self)
         if spins:
             yield "  m->site = site; atomic_step_(m, !changed_);"
         yield from self._slow(result, "forgets_(&asked_); " * self._asked)
@@ -314,11 +316,11 @@ class _Door:
             or counts != ["elem_count"]
             or pointers != {o.name for o in self.operands}
             or any(o.partial or self.formula(o.extent, o) != "elem_count" for o in self.operands)
-            or any(isinstance(step, steps.Spin) for step in self.steps)
+            or any(isinstance(action, actions.Spin) for action in self.actions)
         ):
             return None
         parameters, name = ", ".join(["Core *m", *self._parameters()]), self.use.name
-        facts, charged = list(self._facts()), list(charges(self.steps, self, "many_"))
+        facts, charged = list(self._facts()), list(charges(self.actions, self, "many_"))
         passes = f"  return !({' || '.join(self._broken())});"
         lead = self.types[self.row.same[0]] if self.row.same else next(iter(self.types.values()))
         return Lane(
@@ -330,7 +332,7 @@ class _Door:
             charges="\n".join(
                 [f"ALWAYS void paid_{name}({parameters}, int64_t many_) {{", *facts, *charged, "}"]
             ),
-            settles=any(isinstance(step, steps.Settle) for step in self.steps),
+            settles=any(isinstance(action, actions.Settle) for action in self.actions),
             repeats=len(charged) == 1 and charged[0].startswith(REPEATED),
             numbers={
                 name: functools.partial(self._converted, name, self.types.get(name) or lead)
@@ -512,24 +514,24 @@ class _Door:
     def _extent(self, o: Operand) -> str:
         return f"{self.formula(o.extent, o)} * {self.types[o.name].size}"
 
-    def _checks(self) -> Iterator[steps.CheckAll | steps.Apart]:
+    def _checks(self) -> Iterator[actions.CheckAll | actions.Apart]:
         """Render the recipe's checks of the operands that are pointers in this call."""
-        for step in self.steps:
-            if isinstance(step, steps.Either) and step.operand.name not in self.scalars:
-                yield step.check
-                yield from step.apart
-            elif isinstance(step, steps.CheckAll | steps.Apart):
-                yield step
+        for action in self.actions:
+            if isinstance(action, actions.Either) and action.operand.name not in self.scalars:
+                yield action.check
+                yield from action.apart
+            elif isinstance(action, actions.CheckAll | actions.Apart):
+                yield action
 
     @property
     def _idle(self) -> bool:
         """Return whether it has no effect on a memory core."""
-        return steps.Refuse() in _recipe(self.use.row, self.arch, memory_core=True).steps
+        return actions.Refuse() in _recipe(self.use.row, self.arch, memory_core=True).actions
 
-    def _conditions(self) -> Iterator[steps.Condition]:
-        for step in self._checks():
-            if isinstance(step, steps.CheckAll):
-                yield from step.conditions
+    def _conditions(self) -> Iterator[actions.Condition]:
+        for action in self._checks():
+            if isinstance(action, actions.CheckAll):
+                yield from action.conditions
 
     def _broken(self) -> Iterator[str]:
         """Render the condition under which C leaves the call to Python."""
@@ -546,29 +548,29 @@ class _Door:
             yield f"{' * '.join(f'(1 + fabs((double){name}))' for name in counts)} > {MOST_PRODUCT}"
         for condition in self._conditions():
             yield from self._condition(condition)
-        for step in self._checks():
-            if isinstance(step, steps.Apart):
-                source, target = step.source, step.target
+        for action in self._checks():
+            if isinstance(action, actions.Apart):
+                source, target = action.source, action.target
                 spans = f"a_{target.name}, {self._span(target)}, a_{source.name}, {self._span(source)}"
-                yield f"laps({spans}, {int(step.how in ('exact', 'early', 'piece'))})"
+                yield f"laps({spans}, {int(action.how in ('exact', 'early', 'piece'))})"
 
-    def _condition(self, condition: steps.Condition) -> Iterator[str]:
+    def _condition(self, condition: actions.Condition) -> Iterator[str]:
         """Render the negation of *condition*; types are known already."""
-        if isinstance(condition, steps.Holds):
+        if isinstance(condition, actions.Holds):
             yield to_c(condition.rule.fails, _leaf)
             return
         o = condition.operand
         match condition:
-            case steps.OfKind():
+            case actions.OfKind():
                 spaces = " && ".join(f"a_{o.name}.a->space != {s.name}" for s in condition.spaces)
                 yield f"({spaces})" if len(condition.spaces) > 1 else spaces
-            case steps.Filled():
+            case actions.Filled():
                 yield f"{self.formula(o.extent, o)} <= 0"
-            case steps.Inside():
+            case actions.Inside():
                 yield from self._leaves(o)
-            case steps.Writable():
+            case actions.Writable():
                 yield f"!a_{o.name}.a->writable"
-            case steps.Aligned():
+            case actions.Aligned():
                 nbytes = self._span(o) if o.partial else self._extent(o)
                 yield f"((a_{o.name}.a->address + (uint64_t)a_{o.name}.o) % 64 || {nbytes} % 128)"
 
@@ -625,73 +627,73 @@ def charges(recipe: Sequence[object], call: "_Door", many: str = "1") -> Iterato
     Lines that begin with `REPEATED` count *many* executions.
     """
     charged = False
-    for step in recipe:
-        match step:
-            case steps.ChargeVector(amount=amount) if amount.operand.name not in call.scalars:
-                yield _vector(step, call, many)
+    for action in recipe:
+        match action:
+            case actions.ChargeVector(amount=amount) if amount.operand.name not in call.scalars:
+                yield _vector(action, call, many)
                 charged = True
-            case steps.Count():
+            case actions.Count():
                 counted = f"  m->counts[{call.number}]++;"
-            case steps.ChargeScalar():
+            case actions.ChargeScalar():
                 yield f"{counted} m->work[W_SCALAR]++;"
                 charged = True
-            case steps.AccessScalar():
-                yield from _access(step, counted, noted=call.mode is Mode.NOTED)
+            case actions.AccessScalar():
+                yield from _access(action, counted, noted=call.mode is Mode.NOTED)
                 charged = True
-            case steps.ChargeTensor():
-                yield f"{counted} {_tensor(step, call)}"
+            case actions.ChargeTensor():
+                yield f"{counted} {_tensor(action, call)}"
                 charged = True
-            case steps.ChargeTransfer(amount=amount) if amount.operand.name not in call.scalars:
+            case actions.ChargeTransfer(amount=amount) if amount.operand.name not in call.scalars:
                 yield counted
-                yield from _transfer(step, call)
+                yield from _transfer(action, call)
                 charged = True
     if not charged:
         yield counted
 
 
-def _access(step: steps.AccessScalar, counted: str, *, noted: bool) -> Iterator[str]:
+def _access(action: actions.AccessScalar, counted: str, *, noted: bool) -> Iterator[str]:
     """Yield C that accounts for loads and stores in the same way as through a pointer."""
-    o = step.operand
-    places = "loads" if step.stored is None else "stores"
+    o = action.operand
+    places = "loads" if action.stored is None else "stores"
     yield f"{counted} m->{places}[a_{o.name}.a->space]++;"
     if noted:
-        yield f"  accesses_(m, site, {'' if step.stored is None else 'LOAD_PLACES + '}a_{o.name}.a->space);"
-    if step.stored is None and any(s.shared for s in o.spaces):
+        yield f"  accesses_(m, site, {'' if action.stored is None else 'LOAD_PLACES + '}a_{o.name}.a->space);"
+    if action.stored is None and any(s.shared for s in o.spaces):
         yield f"  m->site = site; poll_load(m, a_{o.name}.a->address + (uint64_t)a_{o.name}.o);"
 
 
-def _vector(step: steps.ChargeVector, call: "_Door", many: str) -> str:
+def _vector(action: actions.ChargeVector, call: "_Door", many: str) -> str:
     """Return the lines of the vector unit; the function of the run-time counts the instruction too."""
-    width = max(call.types[o.name].size for o in (step.width.lead, *step.width.beside))
-    count = call.formula(step.amount.extent, step.amount.operand)
-    used = f"{count} * {max(width, step.width.least)}"
-    match step.passes:
+    width = max(call.types[o.name].size for o in (action.width.lead, *action.width.beside))
+    count = call.formula(action.amount.extent, action.amount.operand)
+    used = f"{count} * {max(width, action.width.least)}"
+    match action.passes:
         case Passes.TRANSPOSE:
             return f"  transpose_(m, {call.number}, {used}, {count});"
         case Passes.FUNCTION | Passes.EXPONENTIAL | Passes.REDUCTION | Passes.FUSION | Passes.POOLING:
-            return f"  passes_(m, {call.number}, {used}, W_{step.passes.name}S);"
+            return f"  passes_(m, {call.number}, {used}, W_{action.passes.name}S);"
     return f"{REPEATED}m, {call.number}, {used}, {many});"
 
 
-def _tensor(step: steps.ChargeTensor, call: "_Door") -> str:
-    lead = step.amount.operand
+def _tensor(action: actions.ChargeTensor, call: "_Door") -> str:
+    lead = action.amount.operand
     rate = macs(call.arch)[call.types[lead.name]]
     return (
-        f"const int64_t products_ = {call.formula(step.amount.extent, lead)}; m->work[W_TENSOR] += products_; "
+        f"const int64_t products_ = {call.formula(action.amount.extent, lead)}; m->work[W_TENSOR] += products_; "
         f"m->work[W_TENSOR_CYCLES] += (products_ + {rate - 1}) / {rate} + {TENSOR_SETUP}; m->fuel -= products_ / {PRODUCTS};"
     )
 
 
-def _transfer(step: steps.ChargeTransfer, call: "_Door") -> Iterator[str]:
-    lead = step.amount.operand
-    count = call.formula(step.amount.extent, lead)
+def _transfer(action: actions.ChargeTransfer, call: "_Door") -> Iterator[str]:
+    lead = action.amount.operand
+    count = call.formula(action.amount.extent, lead)
     nbytes = f"{count} * {call.types[lead.name].size}"
-    if step.pipe is Pipe.MOVE:
-        yield f"  move_line(m, {IN_SRAM[step.direction.value]}, {nbytes});"
+    if action.pipe is Pipe.MOVE:
+        yield f"  move_line(m, {IN_SRAM[action.direction.value]}, {nbytes});"
         return
-    reads, writes = (int(sides[step.direction.value]) for sides in (READS, WRITES))
+    reads, writes = (int(sides[action.direction.value]) for sides in (READS, WRITES))
     yield f"  io_line(m, {reads}, {writes}, a_{lead.name}.o, a_{lead.name}.o, {nbytes});"
-    if step.atomic:
+    if action.atomic:
         yield f"  m->work[W_ATOMICS] += {count}; m->work[W_CROWDED] += crowded({nbytes}, a_{lead.name}.a->nbytes);"
 
 

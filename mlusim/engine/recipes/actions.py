@@ -1,6 +1,6 @@
-"""The steps of an instruction, as values that a recipe lists in order.
+"""The actions of an instruction, as values that a recipe lists in order.
 
-A step resolves, checks, charges, announces or performs; it says what is done, not how.
+An action resolves, checks, charges, announces or performs; it says what is done, not how.
 `engine.recipes.recipe` makes them from a row; `engine.recipes.render` renders them as Python, and the native
 engine (`machine.native.text.door`) as C.
 """
@@ -313,7 +313,7 @@ class ReturnResult:
     """Return the body's result."""
 
 
-Step = (
+Action = (
     Refuse | Nothing | LeaveOthers | Note
     | PassOn | Integers | TypeOf | Retype | Strided | Resolve
     | CheckAll | Either | Apart | Constants
