@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from mlusim.machine.parts import KeptParts
     from mlusim.memory.allocation import Allocation
-    from mlusim.memory.footprint import Access, Mask
+    from mlusim.memory.footprint import Access, Ints, Mask
     from mlusim.memory.regions import Placement
 
 
@@ -160,18 +160,19 @@ class SharedRun:
 
     A row of ``accesses`` has the first byte, the bytes, the kind (`READS`, `CHANGES` or `WRITES`), the task, the
     number of the statement and the number of the instruction among those that access such memory.  ``memory`` has the
-    number of each one's memory, ``ends`` is true of the last piece of an operand. The rows ``valued`` are small
-    stores with the known ``values``.  ``events`` are the events before the row of a number: a task began, tasks met
-    at a barrier, an atomic had acted on one word, or memories ended.
+    number of each one's memory, ``ends`` is true of the last piece of an operand. ``statement`` returns what a
+    statement is, by its number, ``value`` what the small store of an instruction stores, None if that is unknown, and
+    ``equal`` in which places the instructions of two lists store the same.  ``events`` are the events before the row
+    of a number: a task began, tasks met at a barrier, an atomic had acted on one word, or memories ended.
     """
 
-    accesses: "np.ndarray[Any, np.dtype[np.int64]]"
-    memory: "np.ndarray[Any, np.dtype[np.int64]]"
-    ends: "np.ndarray[Any, np.dtype[np.bool_]]"
+    accesses: "Ints"
+    memory: "Ints"
+    ends: "Mask"
     memories: "Sequence[Allocation]"
-    statements: "Sequence[tuple[str, Pipe, Site]]"
-    valued: "np.ndarray[Any, np.dtype[np.int64]]"
-    values: Sequence[Any]
+    statement: "Callable[[int], tuple[str, Pipe, Site]]"
+    value: "Callable[[int], Any]"
+    equal: "Callable[[Ints, Ints], Mask]"
     events: "Sequence[tuple[int, TaskRan | WordSign | tuple[int, ...] | list[Allocation]]]"
 
 

@@ -141,7 +141,7 @@ class RaceCheck(Checker):
     def _told_by(self, run: SharedRun, sign: WordSign) -> None:
         """Let an atomic on one word release or acquire the word, as `_word` does."""
         low, _, _, task, statement, self._now = run.accesses[sign.row].tolist()
-        name, _, site = run.statements[statement]
+        name, _, site = run.statement(statement)
         key = run.memories[int(run.memory[sign.row])], low
         if ISA[name].polls:
             self._acquire(task, key)
@@ -333,7 +333,7 @@ class RaceCheck(Checker):
                 if not atomic and access.size <= WORD and not access.steps:
                     value = _value(effect)
                     if value is not None:
-                        self._sharing.values[effect.number] = value  # before the access may be judged
+                        self._sharing.kept.put(effect.number, value)  # before the access may be judged
                 self._sharing.add(effect, access, ATOMIC if atomic else WRITE, task)
                 if atomic:
                     self._word(effect, access, task)
@@ -413,7 +413,7 @@ class RaceCheck(Checker):
         a, b = (self._cores[party.segment.task].place for party in (first, second))
         low, high = max(first.low, second.low), min(first.high, second.high)
         hint, verified = remedy
-        values = [self._sharing.values.get(party.time) for party in (first, second)]
+        values = [self._sharing.value(party.time) for party in (first, second)]
         value = ", the same value" if conflict.same else ""
         nan = all(v != v for v in values)  # noqa: PLR0124 - true of NaN only
         if rule.endswith("write-write") and _word(first, second) and None not in values and not nan:

@@ -7,14 +7,17 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mlusim.arch.board import Pipe
+from mlusim.arch.dtypes import MEMORY_TYPES
 from mlusim.machine.hub import SharedRun
+from mlusim.machine.native.screen import StoredWords
+from mlusim.machine.native.text.screen import SHARED, TYPE_BYTES
 from mlusim.machine.observed import Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM
 from mlusim.observe.races import sharing as module
 from mlusim.observe.races.clocks import Clocks
-from mlusim.observe.races.sharing import ATOMIC, READ, WRITE, Sharing
+from mlusim.observe.races.sharing import ATOMIC, READ, WRITE, KeptValues, Sharing
 
 SIZE = 24
 TENSOR = Allocation(GDRAM, 0, np.zeros(SIZE, np.uint8), "tensor")
@@ -134,15 +137,23 @@ def test_a_run_is_taken_as_its_accesses_are_one_by_one(pieces):
     for n in range(many):
         effects[n].number = n + 1
         run += [(low[n] + 4 * piece, 4, kind[n], task[n], place[n], n + 1) for piece in range(pieces)]
-    statements = [(one.step.name, one.step.pipe, one.step.site) for one in map(_effect, range(4))]
+    statements = [(one.step.name, one.step.pipe, one.step.site) for one in map(_effect, range(4))].__getitem__
     ahead = [(SIZE, 1, READ, 0, 0, 0)] * (
         module.WINDOW - 64
     )  # by one instruction, so that the window ends soon
     ends = np.ones(len(ahead) + len(run), np.bool_)
     ends[: len(ahead) - 1] = False
     ends[len(ahead) :] = np.arange(len(run)) % pieces == pieces - 1
+    none = KeptValues()
     taken = SharedRun(
-        np.array(ahead + run), np.zeros(len(ends), np.int64), ends, [TENSOR], statements, [], [], []
+        np.array(ahead + run),
+        np.zeros(len(ends), np.int64),
+        ends,
+        [TENSOR],
+        statements,
+        none.get,
+        none.equal,
+        [],
     )
     for whole in (False, True):
         clocks, found = Clocks(), []
@@ -160,3 +171,33 @@ def test_a_run_is_taken_as_its_accesses_are_one_by_one(pieces):
 
     assert told[0] == told[1]
     assert 2 == len(told[0])
+
+
+stored = st.tuples(
+    st.sampled_from([0, TYPE_BYTES, *range(1, len(MEMORY_TYPES) + 1)]),
+    st.sampled_from([0, 1, 1 << 15, 1 << 31, 1 << 63, 0x7FC0, 0x3C00, 0x3F800000, 0x7FC00000]),
+    st.integers(1, 8),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(stored, min_size=1, max_size=6), st.lists(st.tuples(*[st.integers(0, 7)] * 2), max_size=6))
+def test_values_that_c_has_recorded_are_equal_if_they_are_one_by_one(rows, asked):
+    """Zeros of both signs are equal, a NaN equals nothing, and neither does a store of which the value or the time is not known."""
+    table = np.zeros(len(rows), SHARED)
+    one_by_one = KeptValues()
+    for number, (entry, (kind, bits, copied)) in enumerate(zip(table, rows, strict=True), 1):
+        dtype = None if kind <= 0 else MEMORY_TYPES[kind - 1].dtype
+        size = dtype.itemsize if dtype else copied
+        raw = (bits % (1 << 8 * size)).to_bytes(8, "little")
+        entry["time"], entry["type"], entry["high"] = number, kind, size
+        entry["value"] = np.frombuffer(raw, np.int64)[0]
+        if kind:
+            one_by_one.put(number, raw[:size] if dtype is None else np.frombuffer(raw, dtype, 1)[0])
+    words, (first, second) = StoredWords(table), np.array(asked, np.int64).reshape(-1, 2).T
+
+    assert one_by_one.equal(first, second).tolist() == words.equal(first, second).tolist()
+    for time in range(len(rows) + 2):
+        values = one_by_one.get(time), words.get(time)
+        assert type(values[0]) is type(values[1])
+        assert values[0] is None or np.array(values[0]).tobytes() == np.array(values[1]).tobytes()

@@ -6,6 +6,7 @@ events on a core are recorded for them (`Windows`) in a second run in C, and num
 first.
 """
 
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -93,7 +94,7 @@ from mlusim.machine.observed import (
 )
 from mlusim.machine.parts import KeptParts, Overwritten, TaskParts
 from mlusim.memory.allocation import Allocation, Bytes, pages
-from mlusim.memory.footprint import Access, Mask, WrittenBytes
+from mlusim.memory.footprint import Access, Ints, Mask, WrittenBytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
 from mlusim.time.log import WAITS
@@ -544,60 +545,83 @@ class SharedLog:
         tasks = np.array(self.tasks, np.int64)[rows["segment"]]
         # The site, the row after `SCALARS` and the pipe as one number; a scalar load is 0 there, a store 1.
         row = np.where(rows["row"] < 0, rows["kind"] != READS, rows["row"] + SCALARS).astype(np.int64)
-        place = rows["site"].astype(np.int64) << 32 | row << 16 | rows["pipe"]
-        places = np.unique(place)
-        statement = np.searchsorted(places, place)
+        statement = rows["site"].astype(np.int64) << 32 | row << 16 | rows["pipe"]
         columns = rows["low"], rows["high"] - rows["low"], rows["kind"], tasks, statement, rows["time"]
         accesses = np.empty((len(rows), len(columns)), np.int64)
         for n, column in enumerate(columns):
             accesses[:, n] = column
         words = np.flatnonzero(rows["how"] & HOW_WORD)
         signs = [(n + 1, WordSign(n, bool(rows["how"][n] & HOW_PENDING))) for n in words.tolist()]
-        valued = np.flatnonzero(rows["type"])
         last = np.ones(len(rows), np.bool_)
         last[:-1] = rows["time"][1:] != rows["time"][:-1]
         for name in ("key", "kind"):
             last[:-1] |= rows[name][1:] != rows[name][:-1]
+        values = StoredWords(rows)
         return SharedRun(
             accesses,
             rows["key"].astype(np.int64),
             last,
             memories,
-            [_statement(place, sites) for place in places.tolist()],
-            valued,
-            _values_of(rows, valued),
+            functools.partial(_statement, sites),
+            values.get,
+            values.equal,
             sorted([*signs, *self._events], key=operator.itemgetter(0)),
         )
 
 
-def _statement(place: int, sites: Sequence[tuple[str, int]]) -> tuple[str, Pipe, Site]:
-    site, (row, pipe) = Site(*sites[place >> 32]), divmod(place & MOST_NUMBER, 1 << 16)
+def _statement(sites: Sequence[tuple[str, int]], number: int) -> tuple[str, Pipe, Site]:
+    site, (row, pipe) = Site(*sites[number >> 32]), divmod(number & MOST_NUMBER, 1 << 16)
     if row < SCALARS:
         return "scalar store" if row else "scalar load", Pipe.SCALAR, site
     name = ROWS[row - SCALARS]
     return name, PIPES.get(pipe, ISA[name].pipe), site
 
 
-def _values_of(rows: "np.ndarray[Any, Any]", valued: Numbers) -> list[Any]:
-    """Return the values of the small stores *valued* among *rows*: numbers, or copied bytes."""
-    types = rows["type"][valued]
-    values: list[Any] = [None] * len(valued)
-    for kind in np.unique(types).tolist():
-        of_kind = np.flatnonzero(types == kind)
-        at = valued[of_kind]
-        held = rows["value"][at]
+class StoredWords:
+    """The values of the small stores among the *rows* of a `SharedLog`, by the numbers of their instructions: numbers, or copied bytes."""
+
+    def __init__(self, rows: "np.ndarray[Any, Any]") -> None:
+        valued = np.flatnonzero(rows["type"])
+        self._times, self._types, self._words = (rows[name][valued] for name in ("time", "type", "value"))
+        self._sizes = rows["high"][valued] - rows["low"][valued]
+        self._kinds = np.unique(self._types).tolist()
+
+    def get(self, time: int) -> Any:
+        """Return the value that the instruction *time* stores; None if it is unknown."""
+        at = int(np.searchsorted(self._times, time, "right")) - 1
+        return self._value(at) if at >= 0 and self._times[at] == time else None
+
+    def _value(self, at: int) -> Any:
+        held, kind = self._words[at].tobytes(), int(self._types[at])
         if kind == TYPE_BYTES:
-            whole, sizes = held.tobytes(), rows["high"][at] - rows["low"][at]
-            words = (whole[at : at + 8] for at in range(0, len(whole), 8))
-            numbers: list[Any] = [word[:size] for word, size in zip(words, sizes.tolist(), strict=True)]
-        else:
-            dtype = MEMORY_TYPES[kind - 1].dtype
-            numbers = list(held.view(np.uint8).reshape(-1, 8)[:, : dtype.itemsize].copy().view(dtype)[:, 0])
-        if len(numbers) == len(values):
-            return numbers
-        for place, number in zip(of_kind.tolist(), numbers, strict=True):
-            values[place] = number
-    return values
+            return held[: int(self._sizes[at])]
+        return np.frombuffer(held, MEMORY_TYPES[kind - 1].dtype, 1)[0]
+
+    def equal(self, first: Ints, second: Ints) -> Mask:
+        """Return which instructions of *first* store what their counterparts in *second* store; an unknown value equals no other."""
+        equal = np.zeros(len(first), np.bool_)
+        if not len(self._times):
+            return equal
+        # The last one at each time or before it, or else the first of all.
+        a, b = (np.searchsorted(self._times[1:], times, "right") for times in (first, second))
+        valued, types = (self._times[a] == first) & (self._times[b] == second), self._types[a]
+        alike = valued & (types == self._types[b])
+        for kind in self._kinds:
+            of_kind = np.flatnonzero(alike & (types == kind))
+            equal[of_kind] = self._equal(kind, a[of_kind], b[of_kind])
+        for n in np.flatnonzero(valued & ~alike).tolist():
+            equal[n] = self._value(a[n]) == self._value(b[n])
+        return equal
+
+    def _equal(self, kind: int, a: Numbers, b: Numbers) -> Mask:
+        """Return which values at *a*, of the type *kind*, equal those at *b*, of the same type."""
+        if kind == TYPE_BYTES:
+            same: Mask = (self._sizes[a] == self._sizes[b]) & (self._words[a] == self._words[b])
+            return same
+        dtype = MEMORY_TYPES[kind - 1].dtype
+        first, second = (self._words[at].view(dtype)[:: WORD // dtype.itemsize] for at in (a, b))
+        equal: Mask = first == second
+        return equal
 
 
 class Flags:

@@ -1,8 +1,8 @@
 """Conflicts between tasks grouped by their cause: a missing barrier, or a missing sync before a mutex is released."""
 
+import functools
 import itertools
 import linecache
-import operator
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -11,7 +11,7 @@ import numpy as np
 
 from mlusim.machine.hub import TaskRan
 from mlusim.machine.observed import Site
-from mlusim.memory.footprint import Ints
+from mlusim.memory.footprint import Ints, Mask
 from mlusim.observe.checker import guard_of
 from mlusim.observe.races.pipes import Remedy
 from mlusim.observe.races.sharing import (
@@ -26,9 +26,12 @@ from mlusim.observe.races.sharing import (
     Conflict,
     Sharing,
     Statement,
+    changes,
     different,
+    different_pairs,
     how_many,
     parts_of,
+    rows_of,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +97,7 @@ class Recorded:
     def accused(self, conflict: Conflict) -> Accused:
         """Return the facts of *conflict* that the search for a barrier needs."""
         other = self._sharing.other_pairs(conflict)
-        pairs = different(np.concatenate([other, conflict.pairs]))
+        pairs = np.concatenate([conflict.pairs, other])  # some twice
         first, second = (self._numbers[party.statement] for party in (conflict.first, conflict.second))
         return Accused(conflict, first, second, pairs, other, self._scope(pairs))
 
@@ -145,10 +148,11 @@ class Recorded:
         """Return the times at which each task reached *statement*, ascending, by task."""
         passed = self._passed.get(statement)
         if passed is None:
-            rows = np.concatenate([table[table[:, SITE] == statement] for table in self._tables.values()])
-            times = different(np.stack([self._sharing.tasks(rows), rows[:, TIME]], axis=1))
-            parts = parts_of(times[:, 0])
-            passed = {int(times[part.start, 0]): times[part, 1] for part in parts}
+            rows = np.concatenate([rows_of(table, statement) for table in self._tables.values()])
+            tasks, times = different_pairs(
+                self._sharing.tasks(rows), rows[:, TIME], int(rows[:, TIME].max(initial=0)) + 1
+            )
+            passed = {int(tasks[part.start]): times[part] for part in parts_of(tasks)}
             self._passed[statement] = passed
         return passed
 
@@ -159,24 +163,30 @@ class Recorded:
 
         It must hold for every word that the statement writes; None if no condition on a task's number does.
         """
-        writers: set[tuple[int, ...]] = set()  # for each word, the tasks that write it
-        for table in self._tables.values():
-            rows = table[(table[:, SITE] == case.first) & (table[:, KIND] != READ)]
-            words = different(np.stack([rows[:, LOW], rows[:, SIZE], self._sharing.tasks(rows)], axis=1))
-            tasks = words[:, 2].tolist()
-            writers.update(tuple(tasks[part]) for part in parts_of(words[:, 0], words[:, 1]))
+        writes = [
+            table.take(np.flatnonzero((table[:, SITE] == case.first) & (table[:, KIND] != READ)), axis=0)
+            for table in self._tables.values()
+        ]
         on_chip = case.conflict.allocation.space.name != "GDRAM"
         for name in GUARDS_ON_CHIP if on_chip else GUARDS:
-            if all(sum(GUARDS[name](self._cores[task]) for task in tasks) == 1 for tasks in writers):
+            fulfils = np.array([GUARDS[name](core) for core in self._cores], np.bool_)
+            if all(self._each_once(rows, fulfils) for rows in writes if len(rows)):
                 return name
         return None
+
+    def _each_once(self, writes: Ints, fulfils: Mask) -> bool:
+        """Return whether exactly one of the tasks that *fulfils* selects writes each word of *writes*."""
+        tasks = self._sharing.tasks(writes)
+        words, _ = different_pairs(writes[:, LOW], writes[:, SIZE], int(writes[:, SIZE].max()) + 1)
+        mine = np.flatnonzero(fulfils[tasks])
+        by_word = different(np.stack([writes[mine, LOW], writes[mine, SIZE], tasks[mine]], axis=1))
+        return len(words) == len(by_word) == how_many(by_word[:, 0], by_word[:, 1])
 
     def differs(self, case: Accused) -> bool:
         """Return whether tasks write different or unknown values to the word of *case* without an order."""
         # The values of its own pairs have been compared.
         pairs = case.other if case.conflict.same else case.pairs
-        first, second = (self._sharing.stored(pairs[:, column]) for column in (1, 3))
-        return any(map(operator.ne, first, second))
+        return not self._sharing.equal(pairs[:, 1], pairs[:, 3]).all()
 
     def read_without(self, case: Accused, guard: str) -> bool:
         """Return whether a task reads the word of *case* after its own write, unordered with the write of the task that fulfils *guard*."""
@@ -232,6 +242,8 @@ class Recorded:
 
     def elsewhere(self, accused: list[Accused]) -> Iterator[Cut]:
         """Yield the barriers before earlier accesses of the tasks to shared memory, and those that tasks pass at two different places."""
+        if {case.scope for case in accused} == {LAUNCH} and (self._times > self._once).all():
+            return  # all of it repeats
         others = dict.fromkeys(number for case in accused for number in self._before(case.conflict))
         apart = (((before,), behind) for before, behind in self._apart(accused))
         yield from self._in_scopes(accused, (*(((number,), None) for number in others), *apart))
@@ -249,7 +261,8 @@ class Recorded:
 
         A barrier is between lines: before or after all accesses of a line to shared memory.
         """
-        scopes = [scope for scope in SCOPES if any(case.scope == scope for case in accused)]
+        needed = {case.scope for case in accused}
+        scopes = [scope for scope in SCOPES if scope in needed]
         for before, behind in places:
             within = scopes
             if LAUNCH in scopes and any(map(self._repeats, before if behind is None else (*before, behind))):
@@ -271,12 +284,23 @@ class Recorded:
         """Return whether a task reaches each statement on the line of *statement* more than once: there are more times than tasks."""
         repeats = self._repeating.get(statement)
         if repeats is None:
-            repeats = self._repeating[statement] = all(map(self._often, self._line(statement)))
+            repeats = all(self._times[number] > self._once for number in self._line(statement))
+            self._repeating[statement] = repeats
         return repeats
 
-    def _often(self, statement: int) -> bool:
-        times = (table[table[:, SITE] == statement, TIME] for table in self._tables.values())
-        return sum(map(how_many, times)) > len(self._tables) * len(self._cores)
+    @property
+    def _once(self) -> int:
+        """How often a statement can be reached if no task repeats it."""
+        return len(self._tables) * len(self._cores)
+
+    @functools.cached_property
+    def _times(self) -> Ints:
+        """How often tasks reached each statement, counted for each memory."""
+        many = len(self._sharing.statements)
+        times: Ints = np.zeros(many, np.int64)
+        for table in self._tables.values():
+            times += np.bincount(table[changes(table[:, TIME]), SITE], minlength=many)
+        return times
 
     def _edge(self, statement: int) -> tuple[int | None, int | None]:
         """Return the first and the last access of the statement's line to shared memory, by number; None if the line repeats an access."""
@@ -330,7 +354,7 @@ class Recorded:
                 firsts[ahead], seconds[behind] = None, None
             for behind in seconds:
                 for ahead in firsts:
-                    if not self.reached(ahead).keys() & self.reached(behind).keys():
+                    if ahead != behind and not self.reached(ahead).keys() & self.reached(behind).keys():
                         ways[behind, ahead] = None
         return ways
 

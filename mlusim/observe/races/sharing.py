@@ -15,11 +15,10 @@ from mlusim.arch.board import Pipe
 from mlusim.machine.hub import Effect, SharedRun
 from mlusim.machine.observed import Site
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.footprint import Access, Ints
+from mlusim.memory.footprint import Access, Ints, Mask
 from mlusim.observe.races.clocks import Clocks, Segment
 
-NO_PAIRS = np.zeros((0, 2), np.int64)
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Pairs = tuple[Ints, Ints]  # of rows: the earlier and the later row of each
 LOW, SIZE, KIND, SEGMENT, SITE, TIME, COLUMNS = 0, 1, 2, 3, 4, 5, 6  # columns of a table of accesses
 READ, ATOMIC, WRITE = 0, 1, 2  # kinds
 WINDOW = 1 << 16  # accesses that are judged together
@@ -67,17 +66,48 @@ class Conflict(NamedTuple):
         return self.allocation.space.name, self.allocation.site, self.allocation.address
 
 
+class KeptValues:
+    """The values of small stores that are heard one by one, by the numbers of their instructions."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, Any] = {}
+
+    def put(self, time: int, value: object) -> None:
+        """Keep the *value* that the instruction *time* stores."""
+        self._values[time] = value
+
+    def get(self, time: int) -> Any:
+        """Return the value that the instruction *time* stores; None if it is unknown."""
+        return self._values.get(time)
+
+    def equal(self, first: Ints, second: Ints) -> Mask:
+        """Return which instructions of *first* store what their counterparts in *second* store; an unknown value equals no other."""
+        values = (
+            map(self._values.get, times.tolist(), itertools.repeat(UNKNOWN)) for times in (first, second)
+        )
+        return np.fromiter(map(operator.eq, *values), np.bool_, len(first))
+
+    def keep_only(self, tables: Iterable[Ints]) -> None:
+        """Drop the values of instructions that are not in *tables*."""
+        if self._values:
+            held = {time for table in tables for time in table[:, TIME].tolist()}
+            self._values = {time: self._values[time] for time in held & self._values.keys()}
+
+
 class Sharing:
     """The accesses to shared memory, judged in windows; *told* receives the conflicts of each window."""
 
     def __init__(self, clocks: Clocks, told: Callable[[list[Conflict]], None]) -> None:
         self.clocks = clocks
-        self.values: dict[int, Any] = {}  # of small writes, by their time
+        self.kept = KeptValues()  # of the small writes that are added one by one
+        # Of all; a run that is taken has its own.
+        self.value: Callable[[int], Any] = self.kept.get
+        self.equal: Callable[[Ints, Ints], Mask] = self.kept.equal
         self.statements: list[Statement] = []
         self._told = told
         self._places: dict[tuple[str, Site], int] = {}
-        # A run, and the place of each of its statements; -1 until it has one.
-        self._placed: tuple[SharedRun, Ints] | None = None
+        # A run, and the number here of each of its statements.
+        self._placed: tuple[SharedRun, dict[int, int]] | None = None
         self._tables: dict[Allocation, array[int]] = {}
         self._judged: dict[Allocation, int] = {}
         self._pending, self._window = 0, WINDOW
@@ -129,22 +159,24 @@ class Sharing:
     def _extend(self, run: SharedRun, first: int, stop: int) -> None:
         rows, memory = run.accesses[first:stop].copy(), run.memory[first:stop]
         rows[:, SEGMENT] = np.array(self.clocks.now, np.int64)[rows[:, SEGMENT]]
-        if self._placed is None or self._placed[0] is not run:
-            self._placed = run, np.full(len(run.statements), -1, np.int64)
-        places = self._placed[1]
-        new = rows[places[rows[:, SITE]] < 0, SITE]
-        for n in in_turn(new) if len(new) else ():
-            name, pipe, site = run.statements[n]
-            place = self._places.get((name, site))
-            places[n] = self._place(name, pipe, site) if place is None else place
-        rows[:, SITE] = places[rows[:, SITE]]
-        alone = len(memory) > 0 and (memory == memory[0]).all()
-        for n in memory[:1].tolist() if alone else in_turn(memory):
-            held = rows if alone else rows[memory == n]
+        rows[:, SITE] = self._numbered(run, rows[:, SITE])
+        for n in in_turn(memory):
+            held = rows.take(np.flatnonzero(memory == n), axis=0)
             self._tables.setdefault(run.memories[n], array("q")).frombytes(held.tobytes())
-        valued = slice(*np.searchsorted(run.valued, (first, stop)).tolist())
-        times = run.accesses[run.valued[valued], TIME].tolist()
-        self.values.update(zip(times, run.values[valued], strict=True))
+        self.value, self.equal = run.value, run.equal
+
+    def _numbered(self, run: SharedRun, statements: Ints) -> Ints:
+        """Return the numbers here of *statements*, which have those of *run*."""
+        if self._placed is None or self._placed[0] is not run:
+            self._placed = run, {}
+        turns, places = in_turn(statements), self._placed[1]
+        for n in turns:
+            if n not in places:
+                name, pipe, site = run.statement(n)
+                place = self._places.get((name, site))
+                places[n] = self._place(name, pipe, site) if place is None else place
+        turns.sort()
+        return np.array([places[n] for n in turns], np.int64)[np.searchsorted(turns, statements)]
 
     def judge(self, *, last: bool = False) -> None:
         """Report the conflicts, and keep only accesses that may conflict with later ones; none, if the run is over (*last*)."""
@@ -165,9 +197,7 @@ class Sharing:
         self.clocks.forget()
         self._window = max(WINDOW, sum(self._judged.values()))
         self._pending = 0
-        if self.values:
-            held = {time for table in self.tables().values() for time in table[:, TIME].tolist()}
-            self.values = {time: self.values[time] for time in held & self.values.keys()}
+        self.kept.keep_only(self.tables().values())
 
     def _conflicts_of(self, allocation: Allocation) -> list[Conflict]:
         """Return the conflicts of *allocation* that have not been reported."""
@@ -203,30 +233,32 @@ class Sharing:
         if (tasks == tasks[0]).all():
             return
         parts = list(_racing(table, tasks, segments, seen))
-        both = np.concatenate((NO_PAIRS, *parts))
-        sites = np.sort(table[both, SITE], axis=1)
-        statements = (sites[:, 0] * len(self.statements) + sites[:, 1]) * 2 + self._same(table, both)
+        if not parts:
+            return
+        earlier, later = map(np.concatenate, zip(*parts, strict=True))
+        sites = table[earlier, SITE], table[later, SITE]
+        both = np.minimum(*sites) * len(self.statements) + np.maximum(*sites)
+        statements = both * 2 + self._same(table, earlier, later)
         for number in in_turn(statements):
-            racing = both[statements == number]
+            these = np.flatnonzero(statements == number)
+            racing = earlier[these], later[these]
             if len(parts) > 1:  # otherwise they are distinct and sorted
-                racing = different(racing)
-            rows, other = table[racing[:, 0]], table[racing[:, 1]]
+                racing = different_pairs(*racing, len(table))
+            rows, other = (table.take(ends, axis=0) for ends in racing)
             example = np.lexsort((rows[:, TIME], other[:, TIME], rows[:, KIND] == READ))[0]
             parties = self._party(rows[example]), self._party(other[example])
             yield Conflict(allocation, *parties, _as_pairs(table, tasks, racing), bool(number & 1))
 
-    def _same(self, table: Ints, both: Ints) -> Flags:
+    def _same(self, table: Ints, earlier: Ints, later: Ints) -> Mask:
         """Return which pairs of rows write the same value to the same word."""
-        rows, other = table[both[:, 0]], table[both[:, 1]]
-        same: Flags = (rows[:, :KIND] == other[:, :KIND]).all(axis=1) & (rows[:, SIZE] <= WORD)
-        same &= (rows[:, KIND] == WRITE) & (other[:, KIND] == WRITE)
-        first, second = (self.stored(stores[same, TIME]) for stores in (rows, other))
-        same[same] = np.fromiter(map(operator.eq, first, second), np.bool_, len(first))
+        columns = table.T
+        size, kind, time = columns[SIZE], columns[KIND], columns[TIME]
+        same: Mask = (size[earlier] <= WORD) & (kind[earlier] == WRITE)
+        for column in columns[: KIND + 1]:
+            same &= column[earlier] == column[later]
+        if same.any():
+            same[same] = self.equal(time[earlier[same]], time[later[same]])
         return same
-
-    def stored(self, times: Ints) -> list[Any]:
-        """Return the value of the small write at each of *times*; one that equals no other if unknown."""
-        return list(map(self.values.get, times.tolist(), itertools.repeat(UNKNOWN)))
 
     def other_pairs(self, conflict: Conflict) -> Ints:
         """Return the unordered accesses of the two statements of *conflict*, in the form of ``conflict.pairs``, also of others than these.
@@ -238,12 +270,11 @@ class Sharing:
         numbers = [
             self._places[s.name, s.site] for s in (conflict.first.statement, conflict.second.statement)
         ]
-        rows = np.concatenate([table[table[:, SITE] == n][:MOST] for n in dict.fromkeys(numbers)])
+        rows = np.concatenate([rows_of(table, n)[:MOST] for n in dict.fromkeys(numbers)])
         rows = rows[np.argsort(rows[:, TIME], kind="stable")]
-        tasks, kinds, both = self.tasks(rows), rows[:, KIND], _overlapping(rows)
-        a, b = both.T
+        tasks, kinds, (a, b) = self.tasks(rows), rows[:, KIND], _overlapping(rows)
         differ = (tasks[a] != tasks[b]) & ((kinds[a] == WRITE) | (kinds[b] == WRITE) | (kinds[a] != kinds[b]))
-        free = _unordered(rows, both[differ], self.clocks.segments)
+        free = _unordered(rows, (a[differ], b[differ]), self.clocks.segments)
         return _as_pairs(rows, tasks, free)
 
     def tasks(self, table: Ints) -> Ints:
@@ -262,30 +293,42 @@ class Sharing:
         )
 
 
+def rows_of(table: Ints, statement: int) -> Ints:
+    """Return the accesses of *statement*."""
+    return table.take(np.flatnonzero(table[:, SITE] == statement), axis=0)
+
+
 def different(rows: Ints) -> Ints:
     """Return the distinct *rows*, sorted by their columns; NumPy's function compares them as bytes, which takes several times as long."""
     rows = rows[np.lexsort(rows.T[::-1])]
-    return rows[_changes(*rows.T)]
+    return rows[changes(*rows.T)]
+
+
+def different_pairs(first: Ints, second: Ints, many: int) -> Pairs:
+    """Return the distinct pairs of numbers below *many*, sorted by the *first* one and by the *second*."""
+    numbers = np.sort(first * many + second)
+    return np.divmod(numbers[changes(numbers)], many)
 
 
 def parts_of(*columns: Ints) -> list[slice]:
     """Return the parts of the sorted *columns* that have equal rows."""
-    bounds = [*np.flatnonzero(_changes(*columns)).tolist(), len(columns[0])]
+    bounds = [*np.flatnonzero(changes(*columns)).tolist(), len(columns[0])]
     return list(map(slice, bounds, bounds[1:]))
 
 
 def how_many(*columns: Ints) -> int:
     """Return the number of `parts_of` the sorted *columns*."""
-    return int(np.count_nonzero(_changes(*columns)))
+    return int(np.count_nonzero(changes(*columns)))
 
 
-def _changes(*columns: Ints) -> Flags:
+def changes(*columns: Ints) -> Mask:
     """Return which rows of *columns* differ from the row before; the first one does."""
-    changes = np.ones(len(columns[0]), np.bool_)
-    changes[1:] = columns[0][1:] != columns[0][:-1]
+    differ = np.empty(len(columns[0]), np.bool_)
+    differ[:1] = True
+    np.not_equal(columns[0][1:], columns[0][:-1], out=differ[1:])
     for column in columns[1:]:
-        changes[1:] |= column[1:] != column[:-1]
-    return changes
+        differ[1:] |= column[1:] != column[:-1]
+    return differ
 
 
 def in_turn(numbers: Ints) -> list[int]:
@@ -294,8 +337,10 @@ def in_turn(numbers: Ints) -> list[int]:
     while len(numbers) and len(turns) < FEW:
         turns.append(int(numbers[0]))
         numbers = numbers[numbers != numbers[0]]
-    distinct, first = np.unique(numbers[_changes(numbers)], return_index=True)
-    return [*turns, *distinct[np.argsort(first)].tolist()] if len(numbers) else turns
+    if not len(numbers):
+        return turns
+    distinct, first = np.unique(numbers[changes(numbers)], return_index=True)
+    return [*turns, *distinct[np.argsort(first)].tolist()]
 
 
 def meets(table: Ints) -> bool:
@@ -306,26 +351,42 @@ def meets(table: Ints) -> bool:
 
 def in_order(table: Ints, clocks: Clocks) -> bool:
     """Return whether all accesses to one memory are ordered; a row is (low, high, kind, segment), in the order of the run."""
+    tasks = clocks.tasks(table[:, 3])
+    if (tasks == tasks[0]).all():
+        return True
+    if _neighbours_race(table, tasks, clocks.segments):
+        return False
     held = np.zeros((len(table), COLUMNS), np.int64)
     held[:, LOW], held[:, SIZE] = table[:, 0], table[:, 1] - table[:, 0]
     held[:, KIND], held[:, SEGMENT], held[:, TIME] = table[:, 2], table[:, 3], np.arange(len(table))
-    tasks = np.array([segment.task for segment in clocks.segments], np.int64)[held[:, SEGMENT]]
-    if (tasks == tasks[0]).all():
-        return True
-    return not any(map(len, _racing(held, tasks, clocks.segments)))
+    return not any(len(later) for _, later in _racing(held, tasks, clocks.segments))
 
 
-def _racing(table: Ints, tasks: Ints, segments: list[Segment], seen: int = 0) -> Iterator[Ints]:
+def _neighbours_race(table: Ints, tasks: Ints, segments: list[Segment]) -> bool:
+    """Return whether the first two neighbours by their low bytes that overlap and need an order have none; rows as for `in_order`."""
+    by = np.argsort(table[:, 0], kind="stable")
+    first, second = by[:-1], by[1:]
+    kinds = table[:, 2]
+    need = (kinds[first] != kinds[second]) | (kinds[first] == WRITE)
+    need &= (table[second, 0] < table[first, 1]) & (tasks[first] != tasks[second])
+    place = int(need.argmax())
+    if not need[place]:
+        return False
+    earlier, later = sorted((int(first[place]), int(second[place])))
+    return not segments[int(table[earlier, 3])].before(segments[int(table[later, 3])])
+
+
+def _racing(table: Ints, tasks: Ints, segments: list[Segment], seen: int = 0) -> Iterator[Pairs]:
     """Yield the pairs of unordered rows of different *tasks*, some twice; the later row is not among the first *seen*."""
     cells = cut(table)
     for earlier, later in pairs(cells, table[cells.row, KIND]):
         foreign = (tasks[earlier] != tasks[later]) & (later >= seen)
         if foreign.any():
-            both = different(np.stack([earlier[foreign], later[foreign]], axis=1))
+            both = different_pairs(earlier[foreign], later[foreign], len(table))
             yield _unordered(table, both, segments)
 
 
-def _overlapping(rows: Ints) -> Ints:
+def _overlapping(rows: Ints) -> Pairs:
     """Return all pairs of *rows* that have bytes in common, the earlier row first."""
     by = np.argsort(rows[:, LOW], kind="stable")
     low, high = rows[by, LOW], rows[by, LOW] + rows[by, SIZE]
@@ -335,23 +396,26 @@ def _overlapping(rows: Ints) -> Ints:
     ends = np.cumsum(count)
     first = np.repeat(place, count)
     second = first + np.arange(len(first)) - np.repeat(ends - count, count) + 1
-    both: Ints = np.sort(np.stack([by[first], by[second]], axis=1), axis=1)
-    return both
+    both = by[first], by[second]
+    return np.minimum(*both), np.maximum(*both)
 
 
-def _as_pairs(table: Ints, tasks: Ints, rows: Ints) -> Ints:
+def _as_pairs(table: Ints, tasks: Ints, rows: Pairs) -> Ints:
     """Return pairs of *rows* in the form of ``Conflict.pairs``."""
-    earlier, later = rows[:, 0], rows[:, 1]
-    return np.stack((tasks[earlier], table[earlier, TIME], tasks[later], table[later, TIME]), axis=1)
+    earlier, later = rows
+    return np.array((tasks[earlier], table[earlier, TIME], tasks[later], table[later, TIME])).T
 
 
-def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Ints:
-    """Return the pairs of rows whose segments are not ordered."""
-    ends = np.stack([table[both[:, 0], SEGMENT], table[both[:, 1], SEGMENT]], axis=1)
+def _unordered(table: Ints, both: Pairs, segments: list[Segment]) -> Pairs:
+    """Return the pairs of rows of different tasks whose segments are not ordered."""
+    first, second = (table[ends, SEGMENT] for ends in both)
+    if not any(len(segments[n].knows) for n in second[changes(second)].tolist()):
+        return both  # nothing has ordered the tasks
     many = len(segments)
-    apart, inverse = np.unique(ends[:, 0] * many + ends[:, 1], return_inverse=True)
+    apart, inverse = np.unique(first * many + second, return_inverse=True)
     ordered = (segments[a].before(segments[b]) for a, b in (divmod(key, many) for key in apart.tolist()))
-    return both[~np.fromiter(ordered, np.bool_, len(apart))[inverse]]
+    free = ~np.fromiter(ordered, np.bool_, len(apart))[inverse]
+    return both[0][free], both[1][free]
 
 
 def table_of(held: "array[int]") -> Ints:
@@ -379,9 +443,13 @@ def cut(table: Ints) -> Cells:
     """Divide the bytes of *table*, whose rows are in the order of the run, into cells."""
     low, high = table[:, LOW], table[:, LOW] + table[:, SIZE]
     # The rows of a task ascend mostly, which a stable sort uses.
-    ends = np.sort(np.concatenate([low, high]), kind="stable")
-    edges = ends[_changes(ends)]
-    first, last = np.searchsorted(edges, low), np.searchsorted(edges, high)
+    ends = np.concatenate([low, high])
+    ascending = np.argsort(ends, kind="stable")
+    ends = ends[ascending]
+    differ = changes(ends)
+    edges, place = ends[differ], np.empty(len(ends), np.int64)
+    place[ascending] = np.cumsum(differ) - 1
+    first, last = place[: len(table)], place[len(table) :]
     count = last - first
     ends = np.cumsum(count)
     cell = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - count - first, count)
@@ -450,11 +518,11 @@ def _merged(table: Ints, cells: Cells, entries: Ints) -> Ints:
     return joined[np.argsort(joined[:, TIME], kind="stable")]
 
 
-def _begins(cells: Cells) -> Flags:
-    return np.append(True, cells.cell[1:] != cells.cell[:-1]) if len(cells.cell) else np.zeros(0, np.bool_)
+def _begins(cells: Cells) -> Mask:
+    return changes(cells.cell)
 
 
-def _last_before(cells: Cells, wanted: Flags) -> tuple[Flags, Ints]:
+def _last_before(cells: Cells, wanted: Mask) -> tuple[Mask, Ints]:
     """Return for each entry whether its cell has an earlier *wanted* entry, and the last such entry."""
     place = np.arange(len(cells.cell))
     floor = np.maximum.accumulate(np.where(_begins(cells), place, 0))
@@ -463,7 +531,7 @@ def _last_before(cells: Cells, wanted: Flags) -> tuple[Flags, Ints]:
     return before >= floor, before
 
 
-def _next_behind(cells: Cells, wanted: Flags) -> tuple[Flags, Ints]:
+def _next_behind(cells: Cells, wanted: Mask) -> tuple[Mask, Ints]:
     """Return for each entry whether its cell has a later *wanted* entry, and the next such entry."""
     count = len(cells.cell)
     place = np.arange(count)
