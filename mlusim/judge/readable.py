@@ -1,5 +1,6 @@
 """The files outside of its own folder that the processes of a candidate may read: compilers, libraries, headers and its source."""
 
+import itertools
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -48,12 +49,21 @@ def readable(include: Sequence[str]) -> list[str]:
 
 
 def own(path: str) -> list[str]:
-    """Return the source at *path* and the headers in its folder: other files in the folder are not the candidate's."""
-    paths = [path]
-    with os.scandir(Path(path).parent) as entries:
-        headers = (entry for entry in entries if Path(entry.name).suffix in HEADERS and entry.is_file())
-        paths += [entry.path for entry, _ in zip(headers, range(MOST_HEADERS), strict=False)]
-    return paths
+    """Return the source at *path* and the headers in its folder: other files in the folder are not the candidate's.
+
+    A link is a header only if it leads to one in that folder: a candidate may come with links to anything.
+    """
+    folder = Path(path).parent
+    with os.scandir(folder) as entries:
+        headers = (entry.path for entry in entries if _is_header(Path(entry.path), folder.resolve()))
+        return [path, *itertools.islice(headers, MOST_HEADERS)]
+
+
+def _is_header(path: Path, folder: Path) -> bool:
+    if path.suffix not in HEADERS or not path.is_file():  # nor is a link that leads to itself
+        return False
+    target = path.resolve()
+    return target.parent == folder and target.suffix in HEADERS
 
 
 def _compilers() -> Iterator[str]:

@@ -100,6 +100,44 @@ def test_a_candidate_allows_itself_nothing(verdicts):
     assert {f["id"] for f in found["findings"]} >= {"racecheck-tasks-same-word"}
 
 
+MARKED = """\
+import numpy as np
+
+outputs = {"out": "int32"}
+
+
+def inputs(rng, case):
+    return {"x": rng.integers(0, 10, 64).astype("i4")}
+
+
+def reference(x):
+    return np.where(x > 5, x, -1).astype("i4")
+"""
+MARKS = """\
+#include <bang.h>
+__mlu_entry__ void Mark(int *out, const int *x, int n) {
+  for (int i = 0; i < n; i++) {
+    if (x[i] > 5) out[i] = x[i];%s
+  }
+}
+"""
+
+
+def test_a_result_that_equals_the_poison(tmp_path):
+    """Elements that no task has stored are a finding even where -1 is expected."""
+    (tmp_path / "reference.py").write_text(MARKED)
+    (tmp_path / "left.mlu").write_text(MARKS % "")
+    (tmp_path / "stored.mlu").write_text(MARKS % " else out[i] = -1;")
+    task = task_of(str(tmp_path / "reference.py"), AskedCall((), board="MLU370-X4", seed=5))
+    wanted = candidates(task, [str(tmp_path / f"{name}.mlu") for name in ("left", "stored")])
+
+    left, stored = judge(wanted, workers=1)
+
+    assert ("wrong", True) == (left["verdict"], left["right"])
+    assert ["initcheck-never-stored"] == [f["id"] for f in left["findings"]]
+    assert ("right", []) == (stored["verdict"], stored["findings"])
+
+
 def test_what_is_written_to_inputs_is_said(verdicts):
     """Outputs that are right do not hide it."""
     assert verdicts["changes_its_input"]["wrote_inputs"] == ["x"]

@@ -13,6 +13,7 @@ from judged import LOADS, REFERENCE, STORES, WORK, kernel
 
 from mlusim.judge.confine import WITHOUT_END, Confinement, remove, room_for_device, stored
 from mlusim.judge.judging import candidates, judge, task_of
+from mlusim.judge.readable import own
 from mlusim.judge.seccomp import filtered
 from mlusim.programs.argument_forms import AskedCall
 
@@ -206,6 +207,29 @@ def test_files_that_a_candidate_reads_are_named(verdicts, folder):
         assert "'good.mlu'" in found["error"]
     else:
         assert found["includes"] == [str(folder / "good.mlu")]
+
+
+def test_links_that_are_named_like_headers(tmp_path):
+    """Only those to headers beside the source are: others would let a candidate read any file of the judge's user."""
+    folder = tmp_path / "candidates"
+    folder.mkdir()
+    for name in ("mine.mlu", "body.h", "other.mlu"):
+        (folder / name).write_text("")
+    (tmp_path / "secret.h").write_text("")
+    targets = {
+        "alias.hpp": "body.h",
+        "of_other.h": "other.mlu",
+        "up.h": "../secret.h",
+        "itself.h": "itself.h",
+        "no.h": "nothing",
+    }
+    for name, target in targets.items():
+        (folder / name).symlink_to(target)
+
+    source, *headers = own(str(folder / "mine.mlu"))
+
+    assert str(folder / "mine.mlu") == source
+    assert [str(folder / "alias.hpp"), str(folder / "body.h")] == sorted(headers)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
