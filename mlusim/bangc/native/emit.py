@@ -4,14 +4,14 @@ C does not define the order of evaluation of arguments, so values with side effe
 temporaries, from left to right.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, bfloat16
 from mlusim.bangc import ir, types as t
-from mlusim.bangc.ir.walk import acts, effectful, walk
+from mlusim.bangc.ir.walk import acts, effectful, innermost, walk
 from mlusim.bangc.scalars import BINARY, REALS, SHIFTS, Real, most_shift
 from mlusim.bangc.walker import Walker
 from mlusim.engine.contract import Mode
@@ -291,14 +291,32 @@ class CWalker(Walker[str, str]):
 
     def in_order(self, nodes: tuple[ir.Expr, ...], make: Callable[..., str]) -> str:
         """Render ``make`` applied to the values of *nodes*, evaluated from left to right."""
-        open_ = [n for n in nodes if not isinstance(n, ir.Const)]
-        if len(open_) < 2 or not any(effectful(n) for n in open_):
+        if not self.order_matters(nodes):
             return make(*(self.value(n) for n in nodes))
         names = [self.temporary() for _ in nodes]
         values = " ".join(
             f"{ctype(n.type)} {name} = {self.value(n)};" for n, name in zip(nodes, names, strict=True)
         )
         return f"({{ {values} {make(*names)}; }})"
+
+    def order_matters(self, nodes: Iterable[ir.Expr]) -> bool:
+        """Return whether the order in which *nodes* are evaluated shows: one has an effect, or several may fault or tell a checker something."""
+        several = [n for n in nodes if not isinstance(n, ir.Const)]
+        return len(several) > 1 and (any(map(effectful, several)) or sum(map(self._tells, several)) > 1)
+
+    def _tells(self, node: ir.Expr) -> bool:
+        """Return whether evaluating *node* may end in a fault, or have something to tell a checker."""
+        return any(map(self._tells_itself, walk(node)))
+
+    def _tells_itself(self, node: object) -> bool:
+        if isinstance(node, ir.Load):
+            local = getattr(innermost(node.place), "local", None)
+            return local is None or local in self.unset or local in self.held
+        if isinstance(node, ir.Binary):
+            return self.checked or bool(BINARY[node.op].c)
+        if isinstance(node, ir.Convert | ir.Unary) and self.checked:
+            return isinstance(node.type, t.Arithmetic) and not isinstance(node.value, ir.Const)
+        return False
 
     def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span, waits: int = 0) -> str:
         """Render the load of element *index* at *pointer*; *waits* is its wait class."""

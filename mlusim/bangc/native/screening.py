@@ -316,7 +316,9 @@ def with_call(c: CWalker, node: ir.Call) -> str:
     if node.symbol in c.reaching:
         number = c.reached.setdefault((c.within[2], c.site(node.span)), len(c.reached))
         head, ended = f"reaches_({head}, {number})", " calls_ended_(m);"
-    if any(effectful(a) for a in node.arguments):  # the arguments are evaluated outside the call
+    if c.order_matters(node.arguments) or any(
+        map(effectful, node.arguments)
+    ):  # the arguments are evaluated outside the call
         names = [c.temporary() for _ in node.arguments]
         first = " ".join(
             f"{ctype(a.type)} {n} = {c.value(a)};" for a, n in zip(node.arguments, names, strict=True)

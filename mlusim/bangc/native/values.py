@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from mlusim.bangc import ir, names, types as t
-from mlusim.bangc.ir.walk import changed, effectful, innermost, member_array, walk
+from mlusim.bangc.ir.walk import changed, effectful, innermost, member_array, walk, within
 from mlusim.bangc.native import screening
 from mlusim.bangc.native.emit import (
     IDS,
@@ -120,7 +120,8 @@ def _assign(c: CWalker, node: ir.Assign) -> str:
         stored = f"({direct} = {c.value(node.value)})"
         assigned = screening.given(c.unset, at)
         return f"({{ {stored}; {assigned} {direct}; }})" if assigned else stored
-    if isinstance(node.value, ir.Const) or not (effectful(node.value) or effectful(at)):
+    ordered = effectful(node.value) or effectful(at) or c.order_matters((*within(at), node.value))
+    if isinstance(node.value, ir.Const) or not ordered:
         value = c.value(node.value)
         return screening.with_pointer(
             c, at, spread(c, at, lambda p, i: c.put(at.type, p, i, value, node.span)), node.span
