@@ -18,7 +18,7 @@ from mlusim.bangc import cache
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
 from mlusim.files.user_cache import SWEPT, make_own_folder, owned, sweep_due, user_cache
-from mlusim.toolkit import record
+from mlusim.toolkit import image
 from mlusim.toolkit.cncc import UNTRANSLATED, main
 from mlusim.toolkit.compiler import host_compiler, overlay
 from mlusim.toolkit.folder import INCLUDE, PYTHON, digest_of_libraries, make
@@ -92,7 +92,7 @@ def _kept(sources: HostSources, home: Path) -> Path | None:
     note = path.with_suffix(".json")
     if not (owned(path, home) and owned(note, home) and _complete(sources.board, home)):
         return None
-    if not path.is_file() or not record.unchanged(note):
+    if not path.is_file() or not image.unchanged(note):
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # used now: the least recently used ones are removed
@@ -104,7 +104,7 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
     toolkit = _toolkit(sources.board, home)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=folder) as scratch:
         # A source that changes during its compilation is compiled once more.
-        before = {path: record.digest(path) for path in sources.paths}
+        before = {path: image.digest(path) for path in sources.paths}
         objects, read = [], set(before)
         # The compiler reads the generated texts under the names of files.
         instead = [((os.path.realpath(path),), text) for path, text in sources.instead]
@@ -116,7 +116,7 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
             objects.append(target)
             read |= {
                 dependency
-                for dependency in record.depends_of(Path(depends))
+                for dependency in image.depends_of(Path(depends))
                 if not Path(dependency).is_relative_to(scratch)
             }
         target = f"{scratch}/built"
@@ -129,7 +129,7 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
         note.write_text(
             json.dumps(
                 {
-                    dependency: before.get(dependency) or record.digest(dependency)
+                    dependency: before.get(dependency) or image.digest(dependency)
                     for dependency in sorted(read)
                 }
             ),
@@ -179,7 +179,7 @@ def _bound(program: Path) -> None:
             for file in program.parent.iterdir()
             if file.is_file() and not file.suffix and file.name != SWEPT
         ]
-        record.remove_oldest(every, MOST_BUILT)
+        image.remove_oldest(every, MOST_BUILT)
 
 
 # -- the toolkit folder ----------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def _place(board: Board, home: Path) -> Path:
 def _state(board: Board) -> str:
     clang = host_compiler()
     return cache.key_of(
-        record.state(),
+        image.state(),
         cache.stamp_of([*INCLUDE.rglob("*.h"), *PYTHON.rglob("*.py")]),
         digest_of_libraries(clang.argv),
         repr((clang, board.name, sys.executable)),

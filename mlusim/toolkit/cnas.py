@@ -12,7 +12,7 @@ from attrs import define, field
 import mlusim
 from mlusim.errors import MlusimError, UsageError
 from mlusim.near import near
-from mlusim.toolkit import record
+from mlusim.toolkit import image
 from mlusim.toolkit.cncc import VERSION
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.flags import ASSEMBLER_FLAGS, CompilerFlag, FlagShape, FlagUse, architecture
@@ -95,7 +95,7 @@ def _main(command: AssemblerCommand) -> int:
             f"one input is assembled at a time, and these were given: {inputs}; type `cnas -i kernel.s -o kernel.o`"
         )
     source = Path(command.inputs[0])
-    text = record.read_text(source)
+    text = image.read_text(source)
     for name in command.architectures:
         if name not in text.architectures:
             have = ", ".join(text.architectures)

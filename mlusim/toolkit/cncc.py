@@ -28,16 +28,16 @@ from mlusim.bangc.translate import translate
 from mlusim.counted import plural
 from mlusim.errors import MlusimError, UsageError
 from mlusim.lazy import lazy
-from mlusim.toolkit import compiler, record
+from mlusim.toolkit import compiler, image
 from mlusim.toolkit.ending import ended_in_order, run_compiler
 from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standard, taken
-from mlusim.toolkit.record import EmbeddedRecord, RecordSource
+from mlusim.toolkit.image import EmbeddedImage, ImageSource
 
 if TYPE_CHECKING:
     from mlusim.bangc import making
     from mlusim.bangc.parse import unit
 else:
-    # A cached record needs neither parser nor lowering.
+    # A cached image needs neither parser nor lowering.
     making, unit = lazy("mlusim.bangc.making", "mlusim.bangc.parse.unit")
 
 VERSION = "4.15.2"
@@ -76,7 +76,7 @@ _OWN_HEADERS = (
     ),
 )
 UNTRANSLATED = "--mlusim-untranslated"
-RECORD = "record"  # its name among the temporary files
+IMAGE = "image"  # its name among the temporary files
 DEPTH = 10  # nested files of flags
 
 
@@ -315,12 +315,12 @@ class CompilerDriver:
         return self._with_kernels(path, target, modes)
 
     def _with_kernels(self, path: str, target: str | None, modes: Sequence[str]) -> int:
-        """Compile a file with kernels to *target*, with the record of its device code embedded."""
+        """Compile a file with kernels to *target*, with the image of its device code embedded."""
         command, source = self.command, self._source(path)
         if command.modes & {"-E", "-M", "-MM", "--bang-host-only"} or command.dry:
             return self._host(source, self._bang(path, target, modes, ()))
         try:
-            embedded = self._record(source)
+            embedded = self._image(source)
         except SourceError:  # clang's errors come first, if it has any
             code = self._call(self._bang(path, os.devnull, modes, ()))
             if code == 0:
@@ -329,14 +329,14 @@ class CompilerDriver:
         code = self._host(source, self._bang(path, target, modes, self._embedding(embedded)))
         lost = self._lost(embedded, target) if code == 0 else ()
         if lost:  # the host's compiler sees more kernels, with the real C++ headers
-            embedded = self._record(evolve(source, asked=tuple(map(record.name_of, lost))))
+            embedded = self._image(evolve(source, asked=tuple(map(image.name_of, lost))))
             code = self._host(source, self._bang(path, target, modes, self._embedding(embedded)))
             lost = self._lost(embedded, target) if code == 0 else ()
         if code == 0:
             self._judge(source, embedded, lost, target)
         return code
 
-    def _host(self, source: RecordSource, words: Sequence[str]) -> int:
+    def _host(self, source: ImageSource, words: Sequence[str]) -> int:
         """Compile the host's side of *source* with clang's arguments *words*; return the exit code.
 
         As in the front end, explicit instantiations of kernels need not repeat the ``__mlu_global__`` qualifier.
@@ -360,9 +360,9 @@ class CompilerDriver:
         ]
         return list(dict.fromkeys(map(os.path.abspath, [path, *inputs, *below])))  # with links unresolved
 
-    def _embedding(self, embedded: EmbeddedRecord) -> list[str]:
+    def _embedding(self, embedded: EmbeddedImage) -> list[str]:
         """Return the flags that make clang embed *embedded* in the object."""
-        blob = self.scratch / RECORD
+        blob = self.scratch / IMAGE
         blob.write_bytes(embedded.content)
         # In the place of device code for CUDA's run-time, which the driver's library implements.
         more = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
@@ -371,14 +371,14 @@ class CompilerDriver:
         more += [f"-D__mlusim_links__={links}", *self._included("mlusim_links.h")] if links else []
         return more
 
-    def _lost(self, embedded: EmbeddedRecord, target: str | None) -> list[str]:
+    def _lost(self, embedded: EmbeddedImage, target: str | None) -> list[str]:
         """Return the stubs of kernels that clang compiled in *target* and that *embedded* lacks."""
         if target is None or not Path(target).is_file() or self.command.modes & STOPS:
             return []
-        return sorted(record.stubs_in(Path(target).read_bytes()) - {*embedded.kernels, _NO_KERNEL})
+        return sorted(image.stubs_in(Path(target).read_bytes()) - {*embedded.kernels, _NO_KERNEL})
 
     def _judge(
-        self, source: RecordSource, embedded: EmbeddedRecord, lost: Sequence[str], target: str | None
+        self, source: ImageSource, embedded: EmbeddedImage, lost: Sequence[str], target: str | None
     ) -> None:
         """Report what does not translate.  Raises `SourceError`, and removes *target*, if a kernel would be missing at its launch."""
         refused = (*embedded.refused, *_reasons(source, lost))
@@ -457,7 +457,7 @@ class CompilerDriver:
 
     # -- device code -----------------------------------------------------------------------------
 
-    def _source(self, path: str) -> RecordSource:
+    def _source(self, path: str) -> ImageSource:
         ours, command = self.home / "include", self.command
         folders = [str(Path(name).resolve()) for name in command.include]
         # The front end has its own versions of the headers of C, C++, PyTorch and Python.
@@ -467,7 +467,7 @@ class CompilerDriver:
             if name != str(ours.resolve()) and not any(Path(name, header).exists() for header in _OWN_HEADERS)
         ]
         before = [str(Path(name).resolve()) if Path(name).exists() else name for name in command.before]
-        return RecordSource(
+        return ImageSource(
             str(Path(path).resolve()),
             tuple(dict.fromkeys(searched)),
             tuple(command.define),
@@ -476,14 +476,14 @@ class CompilerDriver:
             self._standard(),
         )
 
-    def _record(self, source: RecordSource) -> EmbeddedRecord:
-        """Make the record of *source* to embed.  Raises `SourceError` if the file does not parse."""
-        embedded = record.kept(source)
+    def _image(self, source: ImageSource) -> EmbeddedImage:
+        """Make the image of *source* to embed.  Raises `SourceError` if the file does not parse."""
+        embedded = image.kept(source)
         if embedded is None:
             making.prepare(source.boards, source.standard)
-            content = trial.in_child(source.path, lambda: record.pack(_made_of(source)))
-            embedded = _made_of(source) if content is None else record.unpack(content)
-            record.keep(source, embedded)
+            content = trial.in_child(source.path, lambda: image.pack(_made_of(source)))
+            embedded = _made_of(source) if content is None else image.unpack(content)
+            image.keep(source, embedded)
         return embedded
 
     def _device_only(self, path: str, target: str | None) -> int:
@@ -499,9 +499,9 @@ class CompilerDriver:
         source = self._source(path)
         forms = ""
         for board in source.boards:
-            form = record.device_side(translate(source.path, _options(source, board)).form)
+            form = image.device_side(translate(source.path, _options(source, board)).form)
             forms += f"// {board.arch.name}\n{module_text(form)}\n"
-        text = record.text_of(forms, listing, path, [b.arch.name for b in self.boards])
+        text = image.text_of(forms, listing, path, [b.arch.name for b in self.boards])
         if "-S" in command.modes:
             Path(str(target)).write_text(text, encoding="utf-8")
             return 0
@@ -520,7 +520,7 @@ class CompilerDriver:
             )
         code = self._with_kernels(path, str(self.scratch / "device.o"), ["-c"])
         if not (code or command.dry):
-            Path(str(target)).write_bytes((self.scratch / RECORD).read_bytes())
+            Path(str(target)).write_bytes((self.scratch / IMAGE).read_bytes())
         return code
 
     # -- linking ---------------------------------------------------------------------------------
@@ -542,7 +542,7 @@ class CompilerDriver:
         return self._said(code, said, words)
 
 
-def _links(embedded: EmbeddedRecord, binding: str) -> str:
+def _links(embedded: EmbeddedImage, binding: str) -> str:
     """Return assembly with symbols for device functions, by which a linker selects members of archives.
 
     An undefined name such as ``_Z5twicePf.device`` is printed as ``twice(float*) [clone .device]``. The names by
@@ -571,30 +571,30 @@ def _tell(diagnostic: Diagnostic, kind: str) -> None:
 # The device code of a file, translated for each architecture.
 
 
-def _options(source: RecordSource, board: Board) -> Options:
+def _options(source: ImageSource, board: Board) -> Options:
     return Options(
         source.include, source.define, board, vouched=True, before=source.before, standard=source.standard
     )
 
 
-def _made_of(source: RecordSource) -> EmbeddedRecord:
+def _made_of(source: ImageSource) -> EmbeddedImage:
     forms = [
-        record.device_side(making.made(source.path, _options(source, board), source.asked).form)
+        image.device_side(making.made(source.path, _options(source, board), source.asked).form)
         for board in source.boards
     ]
     kinds = {f.kind for form in forms for f in form.functions.values() if not f.external}
     read = dict.fromkeys(path for form in forms for path in form.includes)
     refused, warnings = _problems(forms, source.path)
-    return EmbeddedRecord(
-        record.write(source, forms),
+    return EmbeddedImage(
+        image.write(source, forms),
         (*warnings, *_absent(forms, source.boards)),
         kinds == {"device"},
-        tuple(dict.fromkeys(symbol for form in forms for symbol in record.offered(form, source.path))),
-        tuple(dict.fromkeys(symbol for form in forms for symbol in record.wanted(form, source.path))),
-        {path: record.digest(path) for path in read},
-        tuple(record.launched(forms[0], source.path)),  # for the architecture of the host's compilation
+        tuple(dict.fromkeys(symbol for form in forms for symbol in image.offered(form, source.path))),
+        tuple(dict.fromkeys(symbol for form in forms for symbol in image.wanted(form, source.path))),
+        {path: image.digest(path) for path in read},
+        tuple(image.launched(forms[0], source.path)),  # for the architecture of the host's compilation
         refused,
-        tuple(record.stubs(forms[0])),
+        tuple(image.stubs(forms[0])),
     )
 
 
@@ -604,7 +604,7 @@ def _problems(
     """Return everything that does not translate, without duplicates: first functions whose code is required, then the others."""
     needed, unneeded = dict[Diagnostic, None](), dict[Diagnostic, None]()
     for form in forms:
-        required = record.required(form, path)
+        required = image.required(form, path)
         for symbol, function in form.functions.items():
             if function.problem is not None:
                 (needed if symbol in required else unneeded)[diagnostic_of(function)] = None
@@ -620,11 +620,11 @@ def _absent(forms: Sequence[ir.TranslationUnit], boards: Sequence[Board]) -> Ite
                 yield Diagnostic(function.span.file, function.span.line, function.span.column, text)
 
 
-def _reasons(source: RecordSource, lost: Sequence[str]) -> tuple[Diagnostic, ...]:
+def _reasons(source: ImageSource, lost: Sequence[str]) -> tuple[Diagnostic, ...]:
     """Return why the kernels *lost* have no device code: errors of the front end in *source* that clang did not report; () if none is lost."""
     if not lost:
         return ()
-    names = ", ".join(map(record.name_of, lost))
+    names = ", ".join(map(image.name_of, lost))
     verb = plural(len(lost), "this kernel", "these kernels")
     first = Diagnostic(
         source.path, 1, 1, f"the host's compiler has {verb} and the device's does not see how: {names}"

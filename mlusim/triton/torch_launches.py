@@ -14,7 +14,7 @@ from mlusim.arch.board import Board
 from mlusim.bangc.module import BangKernel, Module
 from mlusim.errors import LaunchError, UsageError
 from mlusim.machine.kernel import Kind
-from mlusim.toolkit import record
+from mlusim.toolkit import image
 
 PACKAGE = "torch_mlu"
 _FORMATS = {"i1": "i", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "fp16": "e", "fp32": "f", "fp64": "f"}
@@ -76,9 +76,9 @@ class _Modules:
         """Return the driver's handle of *kernel*, which is compiled and loaded on first use. Raises `LaunchError`."""
         key = str(kernel.path), kernel.name
         if key not in self._handles:
-            source = record.RecordSource(key[0], (), (), (kernel.board,))
-            form = record.device_side(kernel.module.files[0].form)
-            content = record.write(source, [form])
+            source = image.ImageSource(key[0], (), (), (kernel.board,))
+            form = image.device_side(kernel.module.files[0].form)
+            content = image.write(source, [form])
             module, handle = ctypes.c_void_p(), ctypes.c_void_p()
             self.checked(self.library.cnModuleLoadFatBinary(content, ctypes.byref(module)), kernel)
             name = kernel.name.encode()

@@ -6,7 +6,7 @@ from debug_tools import console_on, refuses, says
 
 import mlusim
 from mlusim import bangc
-from mlusim.toolkit.record import device_side
+from mlusim.toolkit.image import device_side
 
 SOURCE = """\
 #include <bang.h>

@@ -25,7 +25,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.machine.hub import attending
 from mlusim.machine.native import build
 from mlusim.observe.names import CHECKERS
-from mlusim.toolkit import record
+from mlusim.toolkit import image
 from mlusim.toolkit.server.protocol import OPS, ProgramSocket
 from mlusim.toolkit.server.session import ProgramSession
 
@@ -124,10 +124,10 @@ def served(kernel, dim, kind):
         assert code == 0, answer
         return value
 
-    source = record.RecordSource(kernel.form.span.file, (), (), (find_board(BOARD),))
-    content = record.write(source, [kernel.plan.parts[0].file.form])[len(record.MAGIC) + 8 :]
+    source = image.ImageSource(kernel.form.span.file, (), (), (find_board(BOARD),))
+    content = image.write(source, [kernel.plan.parts[0].file.form])[len(image.MAGIC) + 8 :]
     stub, (x, y, z) = 1, dim if isinstance(dim, tuple) else (dim, 1, 1)
-    asked("KERNEL", asked("RECORD", payload=content), stub, payload=record.symbol_of(kernel.form).encode())
+    asked("KERNEL", asked("IMAGE", payload=content), stub, payload=image.symbol_of(kernel.form).encode())
     given = struct.pack("<QQi", *(asked("MALLOC", 512 * 64) for _ in range(2)), 16)
     return lambda: asked("LAUNCH", stub, y << 32 | x, (4 * kind.unions or 1) << 32 | z, payload=given)
 

@@ -13,11 +13,11 @@ import pytest
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.toolkit import cnas, cnmon, compiler, folder as toolkit_folder, record
+from mlusim.toolkit import cnas, cnmon, compiler, folder as toolkit_folder, image
 from mlusim.toolkit.cncc import TOO_LARGE
 from mlusim.toolkit.ending import ended_in_order, signals_held
 from mlusim.toolkit.folder import make
-from mlusim.toolkit.server import record_module
+from mlusim.toolkit.server import image_module
 
 ADD = r"""
 #include <bang.h>
@@ -225,7 +225,7 @@ def test_names_of_kernels_stay_for_the_linker_as_any_clang_writes_them(line):
     """Older versions of clang write a directive, newer ones an equals sign; the host's own functions are left out."""
     assembly = f"\t.globl\tplain\n{line}\t.globl\tmain\nmain:\n"
 
-    text = record.text_of("kernel void plain(float * p):", assembly, "k.mlu", ["mtp_372"])
+    text = image.text_of("kernel void plain(float * p):", assembly, "k.mlu", ["mtp_372"])
 
     assert [True, False] == [f".globl\t{name}\n" in text for name in ("plain", "main")]
 
@@ -375,7 +375,7 @@ def test_the_flags_met_in_builds_are_taken(cncc, tmp_path):
     assert "cncc: v4." in cncc("-O2", "--version", "-c")
     payload = _payload(tmp_path / "k.o")
     for bang_arch in (270, 592, 372):
-        assert "_Z1kPi" in record_module.read(payload, (), bang_arch).symbols
+        assert "_Z1kPi" in image_module.read(payload, (), bang_arch).symbols
 
 
 KERNELS = r"""
@@ -563,24 +563,24 @@ def test_the_folder_is_made_again_and_moved(toolkit, tmp_path):
 
 
 def _payload(path):
-    """What the first record of an object holds."""
+    """What the first image of an object holds."""
     content = path.read_bytes()
-    at = content.index(record.MAGIC) + 16
+    at = content.index(image.MAGIC) + 16
     return content[at : at + int.from_bytes(content[at - 8 : at], "little")]
 
 
 def test_a_damaged_record_is_one_sentence(cncc, tmp_path):
-    """Whatever is changed in a record, reading it gives a module or the one error."""
+    """Whatever is changed in an image, reading it gives a module or the one error."""
     (tmp_path / "add.mlu").write_text(ADD)
     cncc("-c", "add.mlu", "-o", "add.o")
     payload, chance = _payload(tmp_path / "add.o"), random.Random(3)
-    assert record_module.read(payload).symbols
+    assert image_module.read(payload).symbols
     for _ in range(100):
         broken = bytearray(payload)
         for _ in range(chance.randint(1, 4)):
             broken[chance.randrange(len(broken))] = chance.randrange(256)
         with contextlib.suppress(UsageError):
-            record_module.read(bytes(broken[: chance.randint(0, len(broken))]))
+            image_module.read(bytes(broken[: chance.randint(0, len(broken))]))
 
 
 def test_libraries_are_compiled_with_clangs_own_headers(tmp_path, monkeypatch):
@@ -626,7 +626,7 @@ def test_architectures_without_a_board_are_left_out_beside_a_known_one(cncc, tmp
     known = "device code is made for mtp_592, mtp_372 alone"
     assert said == f"cncc: warning: no board here has mtp_613, mtp_617, compute_60; {known}\n"
     content = (tmp_path / "k.cnfatbin").read_bytes()
-    assert content.startswith(record.MAGIC)
+    assert content.startswith(image.MAGIC)
     assert (
         content.count(b"MLU590-H8") + content.count(b"MLU370-X4") == 1
     )  # of mtp_592 the first board of the catalogue
@@ -811,4 +811,4 @@ def test_every_signal_that_ends_a_process_ends_it_in_order(number):
 )
 def test_a_stub_has_the_name_of_its_kernel(stub, name):
     """As a template's instance is asked for, also with the types that older libraries cannot read."""
-    assert name == record.name_of(stub)
+    assert name == image.name_of(stub)

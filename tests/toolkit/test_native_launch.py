@@ -600,7 +600,7 @@ int main() {
 
 
 def test_boards_of_two_architectures_run_their_own_code(compiled, native):
-    """Each device takes the code of its architecture; where a record has none, the launch on that device is refused."""
+    """Each device takes the code of its architecture; where an image has none, the launch on that device is refused."""
     both = "--bang-mlu-arch=mtp_372", "--bang-mlu-arch=mtp_592"
     done = native.run(compiled(ARCHITECTURES, *both), MLUSIM_BOARD="MLU370-X4,MLU590-H8")
     assert (done.stdout.split(), done.stderr) == (["372", "592"], "")

@@ -18,7 +18,7 @@
 namespace mlusim {
 namespace {
 
-constexpr char MAGIC[] = "MLUSIMR1";  // precedes the length of a record, u64, and its bytes
+constexpr char MAGIC[] = "MLUSIMR1";  // precedes the length of an image, u64, and its bytes
 
 struct Wrapper {  // the structure that clang registers
   int magic, version;
@@ -26,12 +26,12 @@ struct Wrapper {  // the structure that clang registers
   void *unused;
 };
 struct Registered {
-  size_t record;
+  size_t image;
   const void *stub;
   std::string symbol;
 };
 struct Variable {
-  size_t record;
+  size_t image;
   std::string name;
   size_t bytes;
 };
@@ -43,10 +43,10 @@ struct Known {  // the simulator's data about a kernel
 constexpr size_t MOST_LAUNCHED = 1024;
 struct Kernels {
   std::mutex lock;
-  std::vector<const char *> records;
+  std::vector<const char *> images;
   std::vector<uint64_t> numbers;  // their numbers in the simulator
   std::vector<Registered> kernels;
-  size_t told_records = 0, told_kernels = 0;
+  size_t told_images = 0, told_kernels = 0;
   std::map<const void *, Known> known;
   std::map<const void *, Variable> variables;  // by their address on the host
 };
@@ -107,17 +107,17 @@ cnrtRet_t launched(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, co
 
 void tell_kernels(const Teller &tell) {
   Kernels &k = all();
-  if (k.told_records == k.records.size() && k.told_kernels == k.kernels.size()) return;
+  if (k.told_images == k.images.size() && k.told_kernels == k.kernels.size()) return;
   std::lock_guard<std::mutex> held(k.lock);
-  for (; k.told_records < k.records.size(); ++k.told_records) {
-    const char *data = k.records[k.told_records];
+  for (; k.told_images < k.images.size(); ++k.told_images) {
+    const char *data = k.images[k.told_images];
     uint64_t length = 0;
     if (data && memcmp(data, MAGIC, 8) == 0) memcpy(&length, data + 8, 8);
-    k.numbers.push_back(tell(OP_RECORD, {}, length ? data + 16 : nullptr, length));
+    k.numbers.push_back(tell(OP_IMAGE, {}, length ? data + 16 : nullptr, length));
   }
   for (; k.told_kernels < k.kernels.size(); ++k.told_kernels) {
     const Registered &one = k.kernels[k.told_kernels];
-    tell(OP_KERNEL, {k.numbers[one.record], (uint64_t)one.stub}, one.symbol.data(), one.symbol.size());
+    tell(OP_KERNEL, {k.numbers[one.image], (uint64_t)one.stub}, one.symbol.data(), one.symbol.size());
   }
 }
 
@@ -129,8 +129,8 @@ size_t load_module(const char *data, size_t bytes) {
   char *own = new char[16 + length];  // the simulator may get it later, and again in a child
   memcpy(own, data, 16 + length);
   std::lock_guard<std::mutex> held(all().lock);
-  all().records.push_back(own);
-  return all().records.size();
+  all().images.push_back(own);
+  return all().images.size();
 }
 
 cnrtRet_t find_kernel(size_t module, const char *name, const void **kernel, void *caller) {
@@ -138,7 +138,7 @@ cnrtRet_t find_kernel(size_t module, const char *name, const void **kernel, void
   {
     std::lock_guard<std::mutex> held(all().lock);
     for (const Registered &one : all().kernels)
-      if (one.record == module - 1 && one.symbol == name) stub = one.stub;
+      if (one.image == module - 1 && one.symbol == name) stub = one.stub;
     if (!stub) all().kernels.push_back({module - 1, stub = new char, name});
   }
   std::vector<uint32_t> sizes;
@@ -156,7 +156,7 @@ static cnrtRet_t find_constant(const void *symbol, uint64_t *address, size_t *by
   // The program itself has no name in the list of files, and the name in info is the one by which it was called, which may be another file's.
   if (!dladdr1(symbol, &info, (void **)&file, RTLD_DL_LINKMAP) || !realpath(file->l_name[0] ? file->l_name : "/proc/self/exe", path))
     return refuse(cnrtErrorInvalidSymbol, caller, std::string(call) + " is given no variable of the program");
-  ask(OP_DEVICES);  // the records are known after this
+  ask(OP_DEVICES);  // the images are known after this
   Reply reply = ask(OP_CONSTANT, {(uint64_t)symbol - (uint64_t)info.dli_fbase}, caller, path, strlen(path));
   if (address) *address = reply.value;
   if (bytes && reply.data.size() == sizeof *bytes) memcpy(bytes, reply.data.data(), sizeof *bytes);
@@ -173,8 +173,8 @@ cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void
   if (found.name.empty()) return find_constant(symbol, address, bytes, caller, call);
   if (bytes) *bytes = found.bytes;
   if (!address) return cnrtSuccess;
-  ask(OP_DEVICES);  // the records are known after this
-  Reply reply = ask(OP_SYMBOL, {all().numbers[found.record]}, caller, found.name.data(), found.name.size());
+  ask(OP_DEVICES);  // the images are known after this
+  Reply reply = ask(OP_SYMBOL, {all().numbers[found.image]}, caller, found.name.data(), found.name.size());
   *address = reply.value;
   return done(reply.code);
 }
@@ -182,7 +182,7 @@ cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void
 void forget_told() {
   Kernels &k = all();
   new (&k.lock) std::mutex;
-  k.told_records = k.told_kernels = 0;
+  k.told_images = k.told_kernels = 0;
   k.numbers.clear();
   k.known.clear();
 }
@@ -235,13 +235,13 @@ extern "C" {
 
 void **__cudaRegisterFatBinary(void *wrapper) {
   std::lock_guard<std::mutex> held(all().lock);
-  all().records.push_back(((Wrapper *)wrapper)->data);
-  return (void **)all().records.size();
+  all().images.push_back(((Wrapper *)wrapper)->data);
+  return (void **)all().images.size();
 }
 void __cudaRegisterFatBinaryEnd(void **) {}
 void __cudaUnregisterFatBinary(void **handle) {  // unsent launches are lost with their library
   std::lock_guard<std::mutex> held(all().lock);
-  all().records[(size_t)handle - 1] = nullptr;
+  all().images[(size_t)handle - 1] = nullptr;
 }
 void __cudaRegisterVar(void **handle, char *host, char *, const char *name, int, size_t bytes, int, int) {
   std::lock_guard<std::mutex> held(all().lock);

@@ -1,4 +1,4 @@
-// Kernels and records as the compiler's constructors register them, before anything is asked of the simulator.
+// Kernels and images as the compiler's constructors register them, before anything is asked of the simulator.
 #pragma once
 #include <functional>
 #include <initializer_list>

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 enum Op : uint32_t {
-  OP_RECORD = 1,            // payload: the data embedded by the compiler; the reply is its number
-  OP_KERNEL = 2,            // a: record, stub; payload: the kernel's symbol
+  OP_IMAGE = 1,             // payload: the data embedded by the compiler; the reply is its number
+  OP_KERNEL = 2,            // a: image, stub; payload: the kernel's symbol
   OP_SIZES = 3,             // a: stub, queue of the requesting launch; the reply is 1 if the kernel may print, else 0; its payload: the sizes in bytes of the kernel's parameters, u32 each
   OP_LAUNCH = 4,            // a: stub, x | y << 32, z | kind << 32, queue; payload: the bytes of the parameters
   OP_MALLOC = 5,            // a: bytes; payload: the purpose, if a library manages memory; the reply is the address
@@ -32,7 +32,7 @@ enum Op : uint32_t {
   OP_CNNL = 27,             // payload: a call of cnnl
   OP_END = 28,              // the program ends; payload: for each piece of cnrtHostMalloc not freed the address of its call and its bytes, u64 each
   OP_TOUCHED = 30,          // a: number of a copy, byte: the host uses a byte that the copy may still use
-  OP_SYMBOL = 31,           // a: record; payload: the mangled name of a variable at file scope; the reply is its address
+  OP_SYMBOL = 31,           // a: image; payload: the mangled name of a variable at file scope; the reply is its address
   OP_SHARE = 32,            // a: address; payload: the call; other processes may map its allocation from now on; the reply is its bytes
   OP_MAP = 33,              // a: the first byte in a memory file of another process, bytes; payload: the file's path; the reply is the address
   OP_UNMAP = 34,            // a: address from OP_MAP; the reply is its bytes

@@ -103,7 +103,7 @@ _PLAIN = {
     )
 }
 MOST_AGAIN = 64  # launches of each kind whose parsed arguments are cached
-_READER = "mlusim.toolkit.server.record_module"  # by name: only kernels need the front end
+_READER = "mlusim.toolkit.server.image_module"  # by name: only kernels need the front end
 
 
 class DriverRefusal(MlusimError):
@@ -116,10 +116,10 @@ class DriverRefusal(MlusimError):
 
 @frozen
 class NativeKernel:
-    """A kernel of the program: its symbol and the number of its record."""
+    """A kernel of the program: its symbol and the number of its image."""
 
     symbol: str
-    record: int
+    image: int
 
 
 @frozen(eq=False)
@@ -189,8 +189,8 @@ class ProgramSession:
         self._options = LaunchOptions(**options)
         begin_memory_cores_first()  # raises for an unknown word before the first launch
         self.fault: Fault | None = None
-        self._records: list[bytes] = []
-        self._modules: dict[tuple[int, int], Any] = {}  # by record and architecture
+        self._images: list[bytes] = []
+        self._modules: dict[tuple[int, int], Any] = {}  # by image and architecture
         self._kernels: dict[int, NativeKernel] = {}
         self._loaded: dict[tuple[int, int], LoadedKernel] = {}  # by stub and architecture
         self._queues: dict[int, NativeQueue] = {}
@@ -296,15 +296,15 @@ class ProgramSession:
 
     # -- kernels ---------------------------------------------------------------------------------
 
-    def record(self, request: ProgramRequest) -> ProgramReply:
-        """Store the record that the compiler embedded in a file of the program."""
-        self._records.append(request.payload)
-        return ProgramReply(len(self._records) - 1)
+    def image(self, request: ProgramRequest) -> ProgramReply:
+        """Store the image that the compiler embedded in a file of the program."""
+        self._images.append(request.payload)
+        return ProgramReply(len(self._images) - 1)
 
     def kernel(self, request: ProgramRequest) -> ProgramReply:
         """Store the name of a kernel."""
-        record, stub = request.words[:2]
-        self._kernels[stub] = NativeKernel(request.payload.decode(), record)
+        image, stub = request.words[:2]
+        self._kernels[stub] = NativeKernel(request.payload.decode(), image)
         for loaded in [key for key in self._loaded if key[0] == stub]:  # of a library that was unloaded
             del self._loaded[loaded]
         return ProgramReply()
@@ -330,7 +330,7 @@ class ProgramSession:
         loaded = self._loaded.get((stub, bang_arch))
         if loaded is None:
             try:
-                kernel = self._module(named.record, bang_arch)[named.symbol]
+                kernel = self._module(named.image, bang_arch)[named.symbol]
             except UsageError as error:
                 raise DriverRefusal(NO_KERNEL, str(error)) from None
             kernel.beside = functools.partial(self._files, bang_arch)
@@ -338,18 +338,18 @@ class ProgramSession:
             self._loaded[stub, bang_arch] = loaded
         return loaded
 
-    def _module(self, record: int, bang_arch: int) -> Any:
-        module = self._modules.get((record, bang_arch))
+    def _module(self, image: int, bang_arch: int) -> Any:
+        module = self._modules.get((image, bang_arch))
         if module is None:
             read = importlib.import_module(_READER).read
-            module = self._modules[record, bang_arch] = read(self._records[record], self._records, bang_arch)
+            module = self._modules[image, bang_arch] = read(self._images[image], self._images, bang_arch)
         return module
 
     def _files(self, bang_arch: int) -> Iterator[Any]:
         """Yield the program's files with kernels, including those of which nothing was launched yet."""
-        for record in range(len(self._records)):
+        for image in range(len(self._images)):
             with contextlib.suppress(UsageError):  # an unreadable one is an error at its launch
-                yield from self._module(record, bang_arch).module.files
+                yield from self._module(image, bang_arch).module.files
 
     def _pointing(self, address: int, *, inside: bool = False) -> Any:
         """Return the pointer with the value *address*; *inside* of a structure, which may be incomplete, an invalid one is accepted."""
@@ -375,7 +375,7 @@ class ProgramSession:
         )
 
     def symbol(self, request: ProgramRequest) -> ProgramReply:
-        """Return the address of a variable at file scope, by its record and mangled name."""
+        """Return the address of a variable at file scope, by its image and mangled name."""
         board, name = self.board(request), request.payload.decode()
         variable = self._module(request.words[0], board.device.board.arch.bang_arch).variable(name)
         if variable is None:
@@ -390,7 +390,7 @@ class ProgramSession:
         """Return the address and the size of a ``__mlu_const__`` variable, by its place on the host."""
         board, path = self.board(request), Path(request.payload.decode())
         bang_arch = board.device.board.arch.bang_arch
-        modules = [self._module(record, bang_arch) for record in range(len(self._records))]
+        modules = [self._module(image, bang_arch) for image in range(len(self._images))]
         try:
             variable = importlib.import_module(_READER).constant_at(path, request.words[0], modules)
         except UsageError as error:

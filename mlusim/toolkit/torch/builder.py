@@ -30,7 +30,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.bangc import cache
 from mlusim.errors import UsageError
 from mlusim.files.user_cache import make_own_folder, owned, user_cache
-from mlusim.toolkit import record
+from mlusim.toolkit import image
 from mlusim.toolkit.cncc import main
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.ending import ended_in_order
@@ -347,7 +347,7 @@ class TorchBuilder:
             target = self.folder / "extensions" / f"{name}-{stamp}.so"
         if sources.output or not self._kept(target):
             self._link(objects, sources.link_flags, target)
-            record.remove_oldest((self.folder / "extensions").glob("*.so"), MOST_LIBRARIES)
+            image.remove_oldest((self.folder / "extensions").glob("*.so"), MOST_LIBRARIES)
         return str(target)
 
     # -- files -----------------------------------------------------------------------------------
@@ -481,11 +481,11 @@ class TorchBuilder:
         content = Path(path).read_bytes()
         bang = Path(path).suffix in (".mlu", ".mluh")
         key = cache.key_of(
-            path, content, kind, repr((words, LINES, list(flags))), record.state() if bang else ""
+            path, content, kind, repr((words, LINES, list(flags))), image.state() if bang else ""
         )
         target = self.folder / "objects" / f"{key}.o"
         note = target.with_suffix(".json")
-        if self._kept(target) and self._kept(note) and record.unchanged(note):
+        if self._kept(target) and self._kept(note) and image.unchanged(note):
             os.utime(target)
             return str(target)
         header = self._precompiled(kind, flags)
@@ -497,12 +497,12 @@ class TorchBuilder:
                 [*sides, "-c", *words, *plain, *_stands_on(header), "-MMD", "-MF", depends, path], target
             )
             read = {
-                dependency: record.digest(dependency)
-                for dependency in record.depends_of(Path(depends))
+                dependency: image.digest(dependency)
+                for dependency in image.depends_of(Path(depends))
                 if not dependency.endswith(".pch")
             }
         cache.put(note, json.dumps(read).encode())
-        record.remove_oldest(target.parent.glob("*.o"), MOST_LIBRARIES)
+        image.remove_oldest(target.parent.glob("*.o"), MOST_LIBRARIES)
         return str(target)
 
     def _link(self, objects: Sequence[str], flags: Sequence[str], target: Path) -> None:

@@ -1,4 +1,4 @@
-"""The module that the simulator makes from a record, which is data: reading it runs none of it."""
+"""The module that the simulator makes from an image, which is data: reading it runs none of it."""
 
 import json
 import re
@@ -19,20 +19,20 @@ from mlusim.bangc.module import BangKernel, Module
 from mlusim.bangc.parse.sources import Options
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import DeviceVariable
-from mlusim.toolkit.record import HEAD, symbol_of, variable_at
+from mlusim.toolkit.image import HEAD, symbol_of, variable_at
 
-DAMAGED = "the record of the program's kernels is damaged; compile it again with cncc"
+DAMAGED = "the image of the program's kernels is damaged; compile it again with cncc"
 
 
 @define(eq=False)
-class RecordModule:
-    """The kernels of a record by their mangled names."""
+class ImageModule:
+    """The kernels of an image by their mangled names."""
 
     module: Module
     symbols: Mapping[str, str]
 
     def __getitem__(self, symbol: str) -> BangKernel:
-        """Return the kernel with the mangled name, or an unambiguous plain name, *symbol*.  Raises `UsageError` if the record has none."""
+        """Return the kernel with the mangled name, or an unambiguous plain name, *symbol*.  Raises `UsageError` if the image has none."""
         mangled = self.symbols.get(symbol)
         if mangled is None:
             functions = self.module.files[0].form.functions
@@ -44,7 +44,7 @@ class RecordModule:
         return self.module.kernel_of_symbol(mangled)
 
     def variable(self, symbol: str) -> DeviceVariable | None:
-        """Return the GDRAM variable with the mangled name *symbol*; None if the record's code does not use it."""
+        """Return the GDRAM variable with the mangled name *symbol*; None if the image's code does not use it."""
         file = self.module.files[0]
         variable = file.form.globals.get(symbol)
         if variable is None:
@@ -52,7 +52,7 @@ class RecordModule:
         return None if variable is None else device_variable(variable, file.home)
 
     def constant(self, symbol: str) -> DeviceVariable | None:
-        """Return the ``__mlu_const__`` variable that is *symbol* on the host; None if the record's code does not load it."""
+        """Return the ``__mlu_const__`` variable that is *symbol* on the host; None if the image's code does not load it."""
         file = self.module.files[0]
         plain = re.sub(r"L(?=\d)", "", symbol, count=1)  # each file has its own, marked in its name
         names = (symbol, plain, re.sub(r"^_Z\d+", "", plain))
@@ -64,7 +64,7 @@ class RecordModule:
         return device_variable(variable, file.home)
 
 
-def constant_at(path: Path, offset: int, modules: Sequence[RecordModule]) -> DeviceVariable:
+def constant_at(path: Path, offset: int, modules: Sequence[ImageModule]) -> DeviceVariable:
     """Return the ``__mlu_const__`` variable at *offset* bytes from the load address of the file *path* on the host.
 
     Raises `UsageError` if none or more than one of *modules* has it.
@@ -81,11 +81,11 @@ def constant_at(path: Path, offset: int, modules: Sequence[RecordModule]) -> Dev
     return constants[0]
 
 
-def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = None) -> RecordModule:
-    """Parse a record's bytes after its magic, for the architecture *bang_arch* (None: the first in it).
+def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = None) -> ImageModule:
+    """Parse an image's bytes after its magic, for the architecture *bang_arch* (None: the first in it).
 
-    Those of *others*, the program's records, that define functions which it only declares are joined to it.
-    Raises `UsageError` for a record that is broken, of another version, or without that architecture.
+    Those of *others*, the program's images, that define functions which it only declares are joined to it.
+    Raises `UsageError` for an image that is broken, of another version, or without that architecture.
     """
     path, board, unit = _form(payload, bang_arch)
     units, paths = [unit], [path]
@@ -97,7 +97,7 @@ def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = N
                 paths.append(place)
     module = Module(paths, Options((), (), board), units)
     kernels = (f for f in unit.form.functions.values() if f.kind == "kernel" and not f.external)
-    return RecordModule(module, {symbol_of(f): f.symbol for f in kernels})
+    return ImageModule(module, {symbol_of(f): f.symbol for f in kernels})
 
 
 def _form(payload: bytes, bang_arch: int | None) -> tuple[str, Board, Translated]:

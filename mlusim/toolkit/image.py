@@ -1,6 +1,6 @@
-"""Device code in files: the record in objects and in the cache, and the text of ``-S --bang-device-only``, which ``cnas`` reads.
+"""Device code in files: the image in objects and in the cache, and the text of ``-S --bang-device-only``, which ``cnas`` reads.
 
-A record is data: reading it runs none of it.  A JSON header is followed by the forms of the file, one for each
+An image is data: reading it runs none of it.  A JSON header is followed by the forms of the file, one for each
 architecture.
 """
 
@@ -27,7 +27,7 @@ from mlusim.bangc.form_data import Translated
 from mlusim.bangc.ir.walk import walk
 from mlusim.errors import UsageError
 
-# Records in the cache, which are valid until one of their source files changes.
+# Images in the cache, which are valid until one of their source files changes.
 
 _SIZE = struct.Struct("<I")
 _ROOT = Path(mlusim.__file__).parent
@@ -35,7 +35,7 @@ _WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies, in which b
 
 
 @frozen
-class RecordSource:
+class ImageSource:
     """The input of device code: the file, the options of its parse, and the boards of its architectures.
 
     ``asked`` are kernels by name, as ``a::K<float>``, whose uses the host's compiler sees, but not the front end.
@@ -51,8 +51,8 @@ class RecordSource:
 
 
 @frozen
-class EmbeddedRecord:
-    """A record, the messages about its file, and the digests of all files that it depends on.
+class EmbeddedImage:
+    """An image, the messages about its file, and the digests of all files that it depends on.
 
     ``refused`` are errors in kernels, in functions that other files may call, and in functions that these reach;
     ``warnings`` are the others.  ``kernels`` are the stubs of the kernels for the architecture of the host's
@@ -72,8 +72,8 @@ class EmbeddedRecord:
     kernels: tuple[str, ...] = ()
 
 
-def kept(source: RecordSource) -> EmbeddedRecord | None:
-    """Return the cached record of *source*; None if there is none, or if a file has changed."""
+def kept(source: ImageSource) -> EmbeddedImage | None:
+    """Return the cached image of *source*; None if there is none, or if a file has changed."""
     content = cache.read(_name(source))
     if content is None:
         return None
@@ -86,16 +86,16 @@ def kept(source: RecordSource) -> EmbeddedRecord | None:
     return embedded if fresh else None
 
 
-def keep(source: RecordSource, embedded: EmbeddedRecord) -> None:
-    """Store *embedded*, the record of *source*, in the cache, if there is one."""
+def keep(source: ImageSource, embedded: EmbeddedImage) -> None:
+    """Store *embedded*, the image of *source*, in the cache, if there is one."""
     cache.write(_name(source), pack(embedded))
 
 
-def unpack(content: bytes) -> EmbeddedRecord:
+def unpack(content: bytes) -> EmbeddedImage:
     """Parse *content*, made by `pack`.  Raises `ValueError`, `struct.error`, `TypeError` or `LookupError` for other bytes."""
     (size,) = _SIZE.unpack_from(content)
     head = json.loads(content[_SIZE.size : _SIZE.size + size])
-    return EmbeddedRecord(
+    return EmbeddedImage(
         content[_SIZE.size + size :],
         _told(head["warnings"]),
         bool(head["no_kernel"]),
@@ -119,7 +119,7 @@ def _telling(diagnostics: Iterable[Diagnostic]) -> list[list[object]]:
     return [[d.file, d.line, d.column, d.message, d.excerpt, d.notes] for d in diagnostics]
 
 
-def pack(embedded: EmbeddedRecord) -> bytes:
+def pack(embedded: EmbeddedImage) -> bytes:
     """Convert *embedded* to bytes."""
     head = {
         "warnings": _telling(embedded.warnings),
@@ -167,7 +167,7 @@ def remove_oldest(files: Iterable[Path], most: int) -> None:
             file.with_suffix(".json").unlink(missing_ok=True)
 
 
-def _name(source: RecordSource) -> str:
+def _name(source: ImageSource) -> str:
     boards = ",".join(board.name for board in source.boards)
     parts = (
         source.path,
@@ -197,10 +197,10 @@ def _files() -> Iterable[Path]:
         yield from Path(place).rglob("libclang*")
 
 
-# The record itself.
+# The image itself.
 
 MAGIC = b"MLUSIMR1"
-"""The bytes before a record's length (u64) and contents."""
+"""The bytes before an image's length (u64) and contents."""
 HEAD = struct.Struct("<I")
 """The length of the header, before the header."""
 STUB = "__device_stub__"
@@ -211,8 +211,8 @@ _PLACED, _FIRST_ADDRESS = 2, 0x400000  # ET_EXEC: a program with a fixed address
 _SECTION, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
 
 
-def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
-    """Return a record of *source*, as clang embeds it, with everything that its kernels reach in *forms*, one for each board."""
+def write(source: ImageSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
+    """Return an image of *source*, as clang embeds it, with everything that its kernels reach in *forms*, one for each board."""
     contents = [form_data.write(Translated(device_side(form), (), {})) for form in forms]
     head = {
         "mlusim": mlusim.__version__,
