@@ -26,7 +26,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from mlusim.arch.dtypes import DType
-from mlusim.engine.contract import Watch
+from mlusim.engine.contract import IssuingMlu, Watch
 from mlusim.isa.vv import Register
 from mlusim.machine.core import Core
 from mlusim.memory.pointer import Ptr
@@ -36,7 +36,7 @@ ElementType: TypeAlias = DType | type[Any] | np.dtype[Any] | str
 Count: TypeAlias = int | np.integer[Any]
 Scalar: TypeAlias = int | float | np.generic
 
-class Mlu:
+class Mlu(IssuingMlu):
 '''
 
 BUILT_IN = (
@@ -59,13 +59,7 @@ BUILT_IN = (
 )
 
 MACHINE = """    core: Core
-    counts: list[int]
-    directions: Any
-    traffic: list[int]
     watch: Watch | None
-    work: list[int]
-    lines: list[int]
-    spare: list[int]
     def __init__(self, core: Core) -> None: ...
 """
 

@@ -158,7 +158,7 @@ def _list() -> Iterator[RenderableType]:
 
 # -- words of kernels that are not intrinsics -----------------------------------------------------------
 
-BUILT_IN: Mapping[str, str] = {name: text for name, text in vars(Mlu)["__slots__"].items() if text}
+BUILT_IN: Mapping[str, str] = vars(Mlu)["__slots__"]
 MEMORIES: Mapping[str, tuple[str, str]] = {
     "nram": ("__nram__", "NRAM"),
     "wram": ("__wram__", "WRAM"),

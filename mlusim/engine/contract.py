@@ -1,25 +1,28 @@
-"""The protocols between an engine and the machine.
+"""The part of the machine that an engine uses, as classes on which the machine stands.
 
 The machine owns cores, memories, the schedule and the log; an engine provides the object through which a
 kernel issues instructions. The Python engine adds one generated method per row to the machine's `Mlu`
-(`engine.issue.mlu_class`); these methods use only the members of the machine that are declared here. `Polls`,
+(`engine.issue.mlu_class`); these methods use only the members of `IssuingMlu` and `IssuingCore`. `Polls`,
 which counts a core's loads of shared memory, is here too. The native engine instead runs a whole kernel
 (`machine.native.core`) on a core of the same machine, and calls Python for rare operations.
 """
 
+from collections import deque
 from collections.abc import Callable
 from enum import Enum
+from functools import cached_property, partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define
 
 from mlusim.arch.board import Pipe
-from mlusim.arch.dtypes import DType
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
-from mlusim.memory.pointer import Port, Ptr, View
-from mlusim.time.quantities import CopyLoad
+from mlusim.memory.pointer import Port, View
+from mlusim.memory.space import GDRAM, SRAM
+from mlusim.time.log import FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MOVE_FLIGHT, WAIT, WAITS
+from mlusim.time.quantities import IO, MOVE, OPENING, CopyLoad, Head
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
@@ -124,6 +127,9 @@ Side = tuple[Access, ...]  # the accesses on the reading or on the writing side 
 Values = tuple[Any, ...]
 
 
+NOTHING = CopyLoad()
+
+
 class ScalarWatch(Protocol):
     """An observer of the scalar accesses of a core."""
 
@@ -143,29 +149,12 @@ class Watch(ScalarWatch, Protocol):
     def mark(self) -> list[Any]: ...  # the steps since the last mark, each once
 
 
-class IssuingCore(Port, Protocol):
-    """A core, as the engine sees it; the members are documented in `machine.core.Core`."""
+class IssuingMlu:
+    """The part of `mlusim.machine.mlu.Mlu` that an engine uses: the core, its counters, and the observer."""
 
-    pending: int
-    source: Any
-    source_at: int
-    log: Any  # log of its work, row by row; None if time is not predicted
-    away: dict[tuple[View, int], View]  # SRAM of other clusters, by (view of own SRAM, cluster number)
-    cluster: Any  # None in a Block task
-    union: Any
+    __slots__ = ("core", "counts", "directions", "lines", "spare", "traffic", "watch", "work")
 
-    @property
-    def polls(self) -> Polls: ...  # counts loads of shared memory
-    def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr: ...
-    def fly(self, flight: Flight, load: CopyLoad) -> None: ...
-    def settle(self, pipe: Pipe) -> None: ...
-    def atomic_step(self, unchanged: bool) -> None: ...
-    def leave_out(self, row: "Intrinsic") -> None: ...
-
-
-class IssuingMlu(Protocol):
-    """The object with the methods of intrinsics, as the engine sees it: the core, its counters, and the observer."""
-
+    core: "IssuingCore"
     counts: list[int]
     work: list[int]
     lines: list[int]
@@ -174,5 +163,126 @@ class IssuingMlu(Protocol):
     watch: Any  # the `Watch` of its instructions; None without observers
     directions: Any  # the copies that the core can execute, as `engine.copies.Routes`
 
-    @property
-    def core(self) -> IssuingCore: ...
+
+class IssuingCore(Port):
+    """A core as far as it issues instructions: its pipes, the effects in flight on them, and the log of its work.
+
+    `mlusim.machine.core.Core` is one, and has the state.
+    """
+
+    mlu: IssuingMlu
+    hub: Any
+    union: Any
+    cluster: Any  # None in a Block task
+    pending: int  # pipes with effects not waited for yet; and OPENING while the task begins
+    fence: bool  # set if it waited for its compute stream with nothing pending
+    late: bool
+    log: Any  # log of its work, row by row; None if time is not predicted
+    head: Head
+    flights: deque[Flight]
+    bindings: list[dict[Any, View]]
+    source: Allocation | None  # source of the last large copy, and its byte offset
+    source_at: int
+    away: dict[tuple[View, int], View]  # SRAM of other clusters, by (view of own SRAM, cluster number)
+
+    @cached_property
+    def polls(self) -> Polls:
+        """Return the record of the shared memory that it polls, made at its first poll."""
+        return Polls(partial(self.session.scheduler.spin, self), self._carried)
+
+    def _carried(self) -> int:
+        """Return a number that grows with the bytes of all copies and atomics, and with the stores to shared memory."""
+        work, stores = self.mlu.work, self.stores
+        return work[IO] + work[MOVE] + stores[GDRAM.number] + stores[SRAM.number]
+
+    def leave_out(self, row: "Intrinsic") -> None:
+        """Announce that *row* has no effect on this core, a memory core."""
+        if self.hub.left_out is not None:
+            self.hub.left_out(self, row)
+
+    def atomic_step(self, unchanged: bool) -> None:
+        """Let other tasks run after an atomic on which they may spin."""
+        if unchanged:
+            self.session.scheduler.spin(self)
+        else:
+            self.session.scheduler.pause(self)
+
+    # -- pipes ---------------------------------------------------------------------------------
+
+    def fly(self, flight: Flight, load: CopyLoad) -> None:
+        """Accept an asynchronous effect: it lands now (eager) or at the sync that waits for it (late)."""
+        self._take(flight, load)
+        if not self.late:
+            self.drain(flight.pipe)
+        elif (
+            flight.inside
+            and self.session.compiled
+            and all(f.landed for f in self.flights if f.pipe is Pipe.MOVE and f is not flight)
+        ):
+            # A copy inside NRAM is ordered with vector instructions; only its end must be waited for.
+            # Behind unlanded copies of the move-DMA it waits as they do.
+            self._land(flight)
+            flight.land, flight.effect, flight.landed = lambda: None, None, True
+
+    def _take(self, flight: Flight, load: CopyLoad) -> None:
+        if self.fence:
+            self.fence = False
+            self._note(WAIT, FOR_COMPUTE)
+        self._note(IO_FLIGHT if flight.pipe is Pipe.IO else MOVE_FLIGHT, 0, load)
+        self.pending |= WAITS[flight.pipe]
+        if self.pending & OPENING:
+            self.head.flies(load)
+        self.flights.append(flight)
+
+    def drain(self, pipe: Pipe | None = None) -> None:
+        """Land the effects in flight on *pipe*, or on every pipe, in the order of their issue."""
+        if not self.flights:
+            return
+        keep: deque[Flight] = deque()
+        for flight in self.flights:
+            if pipe is None or flight.pipe is pipe:
+                self._land(flight)
+            else:
+                keep.append(flight)
+        self.flights = keep
+
+    def settle(self, pipe: Pipe) -> None:
+        """Land the effects in flight on *pipe* before a blocking effect on it."""
+        if self.pending & OPENING and self.head.settles(self.mlu.work):
+            self.pending &= ~OPENING
+        if self.pending & FOR_ALL:
+            self._await(WAITS[pipe])
+            self.drain(pipe)
+
+    def _land(self, flight: Flight) -> None:
+        watch, effect = self.mlu.watch, flight.effect
+        if watch is None or effect is None:
+            flight.land()
+        else:
+            watch.lands(effect)
+            flight.land()
+            watch.retire(effect)
+
+    # -- the log -------------------------------------------------------------------------------
+
+    def _await(self, waits: int) -> None:
+        """Log a wait for pipes; if nothing is in flight, the next flight will log it."""
+        pending = self.pending
+        if pending & OPENING and waits & FOR_IO:
+            self.head.ends(self.mlu.work)
+            self.pending = pending = pending & ~OPENING
+        if pending & waits:
+            self._note(WAIT, waits)
+            self.pending = pending & ~waits
+        elif waits & FOR_COMPUTE:
+            if pending & FOR_ALL:
+                self._note(WAIT, waits)
+            else:
+                self.fence = self.log is None or self.log.fence()
+
+    def _note(self, kind: int, argument: int, load: CopyLoad = NOTHING) -> None:
+        if self.log is not None:
+            counts = (*self.mlu.work, *self.loads, *self.stores)
+            grown = self.log.note(kind, argument, load, counts)
+            if grown and self.session.meter is not None:
+                self.session.meter.grows(self, grown)

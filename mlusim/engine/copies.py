@@ -512,7 +512,8 @@ def other_cluster(mlu: IssuingMlu, dst: Ptr, number: int) -> Ptr:
             allocation = core.cluster.twin(dst.view.allocation, core.union.clusters[number])
         except Fault as fault:
             raise core.blame(fault) from None
-        core.away[key] = core.bind(allocation, dst.dtype, dst.view.phase).view
+        core.away[key] = view = View(allocation, dst.dtype, core, dst.view.phase)
+        core.bindings.append(view.siblings)
     return Ptr(core.away[key], dst.index)
 
 

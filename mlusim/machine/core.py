@@ -1,70 +1,126 @@
 """A core while it runs one task: its memories, its pipes' pending effects, its counters, and the mutexes that it holds."""
 
-import functools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.engine.contract import Flight, Polls, ScalarWatch, Watch
+from mlusim.engine.contract import Flight, IssuingCore, ScalarWatch, Watch
 from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, RuleFault, Unsupported, shown_file
 from mlusim.kernel_frames import kernel_site
-from mlusim.machine.cluster import Sync
+from mlusim.machine.cluster import Cluster, Sync
 from mlusim.machine.observed import Site, Step, TaskPlace
 from mlusim.machine.scheduling.renewal import Placements, begin, forget, renew, run
 from mlusim.machine.scheduling.scheduler import Scheduler, frames_here
-from mlusim.memory.allocation import Absent, Allocation, Arena, MemoryDeclaration, elements
+from mlusim.memory.allocation import Absent, Allocation, Arena, MemoryDeclaration, Pool, elements
 from mlusim.memory.pointer import Ptr, View, initialise
 from mlusim.memory.regions import PlacedPlan, Placement
-from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
-from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
-from mlusim.time.quantities import IO, LOADS, MOVE, OPENING, STORES, CopyLoad, Head
+from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SPACES, SRAM, WRAM, Space
+from mlusim.time.log import END, FOR_ALL, MEET, WAITS, Log, NotedLog, Table
+from mlusim.time.quantities import LOADS, OPENING, STORES, CopyLoad, Head
 
 if TYPE_CHECKING:
     from mlusim.arch.board import Board
-    from mlusim.isa.declare import Intrinsic
-    from mlusim.machine.cluster import Cluster, Union
+    from mlusim.machine.cluster import Union
+    from mlusim.machine.limits import Meter
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.options import Request
     from mlusim.machine.scheduling.carrier import Carrier
     from mlusim.machine.scheduling.schedule import Choices
 
 
-class RunningLaunch(Protocol):
-    """A running launch as its cores and observers see it, implemented by `mlusim.machine.session.Session`."""
+class RunningLaunch:
+    """A running launch as its cores and observers see it: what its cores share, and the memories that each of them gets.
+
+    `mlusim.machine.session.Session` is one, and runs the cores.
+    """
 
     board: "Board"
     request: "Request"
     effects: str
+    timing: bool
+    native: Any  # the compiled kernel, if C runs it
     hub: Any  # the `mlusim.machine.hub.Hub` of its observers
     tally: Any  # the `mlusim.machine.tally.Tally` of its cores' work
+    steps: Table | None  # of every instruction, if one asks for them
     scheduler: Scheduler
+    pool: Pool
+    memory_limits: Mapping[str, int]
     printed: list[str]
-    locks: dict[tuple[int, int], Any]  # the locked mutexes, with the core that holds each
+    locks: dict[tuple[int, int], "Core"]  # the locked mutexes, with the core that holds each
+    dim: tuple[int, int, int]
     compiled: bool
     alone: bool
-    meter: Any
+    meter: "Meter | None"  # of the launch's limit, if it has one
     shared_rows: tuple[int, ...]
     shared_directions: tuple[int, ...]
 
+    def make_mlu(self, core: "Core") -> "Mlu":
+        """Return the `Mlu` of *core*."""
+        raise NotImplementedError
+
+    def watches(self, core: "Core") -> tuple[Any, Any]:
+        """Return the announcers of intrinsics and of scalar accesses of *core*; None if no observer listens."""
+        raise NotImplementedError
+
     @property
-    def given(self) -> list[Allocation]: ...  # memories of its arguments and variables, each once
+    def given(self) -> list[Allocation]:
+        """Return the memories of the launch's arguments, and of the kernel's variables in GDRAM, each once."""
+        return self.request.allocations
 
-    def make_mlu(self, core: Any) -> Any: ...
-    def make_log(self, core: Any) -> Log | None: ...
-    def watches(self, core: Any) -> tuple[Any, Any]: ...
-    def lone_cluster(self, core: Any) -> Any: ...
-    def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]: ...
+    def make_log(self, core: "Core") -> Log | None:
+        """Return the log of *core*: with every step if requested, None if time is not predicted."""
+        if self.steps is not None:
+            return (
+                NotedLog(core, self.steps) if self.native is None else self.native.noted_log(core, self.steps)
+            )
+        return Log() if self.timing else None
+
+    def _unit(self) -> int:
+        """Return the alignment of declarations: that of 2xx vector operands; elements elsewhere (inferred)."""
+        return 64 if self.board.arch.generation == 2 else 1
+
+    def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
+        """Return fresh NRAM, WRAM and LDRAM for one core, for a memory core LDRAM only.
+
+        Their bytes are allocated at the first declaration.  Compiled code may declare on a memory core too: space
+        that no instruction accesses, for its single numbers.
+        """
+        arch, unit = self.board.arch, self._unit()
+        arenas = {LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, self.pool, unit)}
+        if not memory_core or self.compiled:
+            limits = self.memory_limits
+            arenas[NRAM] = Arena(NRAM, arch.nram_base, limits["NRAM"], self.pool, unit)
+            arenas[WRAM] = Arena(WRAM, arch.wram_base, limits["WRAM"], self.pool, max(unit, 8))
+        return arenas
+
+    def new_cluster(self, number: int) -> Cluster:
+        """Return cluster *number* of a union, without cores."""
+        arch = self.board.arch
+        return Cluster(
+            number, Arena(SRAM, arch.sram_base, self.memory_limits["SRAM"], self.pool, unit=self._unit())
+        )
+
+    def lone_cluster(self, core: "Core") -> Cluster | None:
+        """Return a cluster with SRAM for a launch of a single Block task of compiled code, otherwise None.
+
+        The vendor's library launches a kernel that stores to SRAM in this way; that the SRAM is the task's alone is
+        inferred.
+        """
+        if not self.compiled or self.dim != (1, 1, 1):
+            return None
+        cluster = self.new_cluster(0)
+        cluster.cores.append(core)
+        return cluster
 
 
-NOTHING = CopyLoad()
 NO_LOADS, NO_STORES = LOADS.zeros(), STORES.zeros()
 
 
-class Core:
+class Core(IssuingCore):
     """One IPU or memory core during one task.
 
     The kernel uses it through its `Mlu`; pointers report their scalar accesses here; the
@@ -130,16 +186,6 @@ class Core:
     run, renew, begin = run, renew, begin  # methods defined in the modules of their subjects
 
     @cached_property
-    def polls(self) -> Polls:
-        """Return the record of the shared memory that it polls, made at its first poll."""
-        return Polls(functools.partial(self.session.scheduler.spin, self), self._carried)
-
-    def _carried(self) -> int:
-        """Return a number that grows with the bytes of all copies and atomics, and with the stores to shared memory."""
-        work, stores = self.mlu.work, self.stores
-        return work[IO] + work[MOVE] + stores[GDRAM.number] + stores[SRAM.number]
-
-    @cached_property
     def placements(self) -> Placements:
         """Return the plans of its buffers, made at the first one."""
         return Placements(self.session, self)
@@ -167,11 +213,6 @@ class Core:
         if fault.ends_launch:
             self.session.scheduler.doom(self, fault)
         return fault
-
-    def leave_out(self, row: "Intrinsic") -> None:
-        """Announce that *row* has no effect on this core, a memory core."""
-        if self.hub.left_out is not None:
-            self.hub.left_out(self, row)
 
     def refuse_elsewhere(self) -> None:
         """Raise `Outside` for a call from another task, from a thread of the kernel's own, or after the end."""
@@ -317,57 +358,12 @@ class Core:
         if self.session.meter is not None:
             self.session.meter.grows(self, len(text))
 
+    # -- waits for pipes -----------------------------------------------------------------------
+
     @property
     def in_flight(self) -> bool:
         """Return whether an effect has been issued that has not landed."""
         return bool(self.flights)
-
-    # -- pipes ---------------------------------------------------------------------------------
-
-    def fly(self, flight: Flight, load: CopyLoad) -> None:
-        """Accept an asynchronous effect: it lands now (eager) or at the sync that waits for it (late)."""
-        self._take(flight, load)
-        if not self.late:
-            self.drain(flight.pipe)
-        elif (
-            flight.inside
-            and self.session.compiled
-            and all(f.landed for f in self.flights if f.pipe is Pipe.MOVE and f is not flight)
-        ):
-            # A copy inside NRAM is ordered with vector instructions; only its end must be waited for.
-            # Behind unlanded copies of the move-DMA it waits as they do.
-            self._land(flight)
-            flight.land, flight.effect, flight.landed = lambda: None, None, True
-
-    def _take(self, flight: Flight, load: CopyLoad) -> None:
-        if self.fence:
-            self.fence = False
-            self._note(WAIT, FOR_COMPUTE)
-        self._note(IO_FLIGHT if flight.pipe is Pipe.IO else MOVE_FLIGHT, 0, load)
-        self.pending |= WAITS[flight.pipe]
-        if self.pending & OPENING:
-            self.head.flies(load)
-        self.flights.append(flight)
-
-    def drain(self, pipe: Pipe | None = None) -> None:
-        """Land the effects in flight on *pipe*, or on every pipe, in the order of their issue."""
-        if not self.flights:
-            return
-        keep: deque[Flight] = deque()
-        for flight in self.flights:
-            if pipe is None or flight.pipe is pipe:
-                self._land(flight)
-            else:
-                keep.append(flight)
-        self.flights = keep
-
-    def settle(self, pipe: Pipe) -> None:
-        """Land the effects in flight on *pipe* before a blocking effect on it."""
-        if self.pending & OPENING and self.head.settles(self.mlu.work):
-            self.pending &= ~OPENING
-        if self.pending & FOR_ALL:
-            self._await(WAITS[pipe])
-            self.drain(pipe)
 
     def empty(self) -> None:
         """Wait for all pipes."""
@@ -381,15 +377,6 @@ class Core:
             self.flights.remove(oldest)
             self._land(oldest)
 
-    def _land(self, flight: Flight) -> None:
-        watch, effect = self.mlu.watch, flight.effect
-        if watch is None or effect is None:
-            flight.land()
-        else:
-            watch.lands(effect)
-            flight.land()
-            watch.retire(effect)
-
     def wait(
         self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = (), route: tuple[str, ...] = ()
     ) -> None:
@@ -399,11 +386,15 @@ class Core:
         """
         if self.hub.control is not None:
             self.hub.control(self, name)
-        self._await(sum({WAITS[pipe] for pipe in pipes}) if pipes else FOR_ALL)
         if pipes:
+            waits = 0
+            for pipe in pipes:
+                waits |= WAITS[pipe]
+            self._await(waits)
             for pipe in pipes:
                 self.drain(pipe)
         else:
+            self._await(FOR_ALL)
             self.drain()
         if self.hub.sync is not None:
             heads = tuple(p.value for p in waiting)
@@ -425,34 +416,11 @@ class Core:
         if self.hub.sync is not None:
             self.hub.sync(Sync(name, self, (Pipe.MOVE.value,), route=(NRAM.name, NRAM.name)))
 
-    # -- the log -------------------------------------------------------------------------------
-
-    def _await(self, waits: int) -> None:
-        """Log a wait for pipes; if nothing is in flight, the next flight will log it."""
-        if self.pending & OPENING and waits & FOR_IO:
-            self.head.ends(self.mlu.work)
-            self.pending &= ~OPENING
-        if self.pending & waits:
-            self._note(WAIT, waits)
-            self.pending &= ~waits
-        elif waits & FOR_COMPUTE:
-            if self.pending & FOR_ALL:
-                self._note(WAIT, waits)
-            else:
-                self.fence = self.log is None or self.log.fence()
+    # -- other cores ---------------------------------------------------------------------------
 
     def met(self, number: int, cores: int) -> None:
         """Log that the core takes part in meeting *number* of its union; *cores* is the number of participants, plus `time.log.ROLE` times this core's role."""
         self._note(MEET, number, CopyLoad(cores))
-
-    def _note(self, kind: int, argument: int, load: CopyLoad = NOTHING) -> None:
-        if self.log is not None:
-            counts = (*self.mlu.work, *self.loads, *self.stores)
-            grown = self.log.note(kind, argument, load, counts)
-            if grown and self.session.meter is not None:
-                self.session.meter.grows(self, grown)
-
-    # -- other cores ---------------------------------------------------------------------------
 
     def barrier(self, name: str, scope: str) -> None:
         """Wait for the core's own pipes, then for every core of *scope*."""
@@ -503,13 +471,6 @@ class Core:
     def _tell_mutex(self, name: str, key: tuple[int, int]) -> None:
         if self.hub.sync is not None:
             self.hub.sync(Sync(name, self, (), "mutex", (self,), key))
-
-    def atomic_step(self, unchanged: bool) -> None:
-        """Let other tasks run after an atomic on which they may spin."""
-        if unchanged:
-            self.session.scheduler.spin(self)
-        else:
-            self.session.scheduler.pause(self)
 
     def explore(self, choices: "Choices") -> None:
         """Land an effect in flight, or let another core run first, if the *choices* of another schedule say so."""

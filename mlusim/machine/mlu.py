@@ -4,12 +4,12 @@ import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mlusim.engine.contract import IssuingMlu
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 from mlusim.near import near
 from mlusim.time.quantities import WORK
 
 if TYPE_CHECKING:
-    from mlusim.engine.contract import Watch
     from mlusim.engine.copies import Routes
     from mlusim.machine.core import Core
     from mlusim.memory.pointer import Ptr
@@ -25,21 +25,21 @@ class _Described(type):
     """
 
     def __getattr__(cls, name: str) -> Any:
-        attribute = _described().described(name) if cls.__base__ is object and name[:1] != "_" else None
+        attribute = _described().described(name) if cls.__base__ is IssuingMlu and name[:1] != "_" else None
         if attribute is None:
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         return attribute
 
     def __dir__(cls) -> list[str]:
         names = list(type.__dir__(cls))
-        return sorted({*names, *_described().names()}) if cls.__base__ is object else names
+        return sorted({*names, *_described().names()}) if cls.__base__ is IssuingMlu else names
 
 
 def _described() -> Any:
     return importlib.import_module("mlusim.isa.table")
 
 
-class Mlu(metaclass=_Described):
+class Mlu(IssuingMlu, metaclass=_Described):
     """The machine as one task sees it: the built-in variables, its memories, and the intrinsics.
 
     The built-in variables keep the vendor's spelling: ``taskId``, ``taskIdX/Y/Z``, ``taskDim``,
@@ -48,7 +48,7 @@ class Mlu(metaclass=_Described):
     kernel may use; ``BANG_ARCH`` is ``__BANG_ARCH__``.
     """
 
-    # `help` and `mlusim isa` print the text after a name; mlusim's own attributes have none.
+    # `help` and `mlusim isa` print the text after a name.
     __slots__ = {
         "BANG_ARCH": "the number of the architecture, __BANG_ARCH__ of BANG C",
         "MAX_NRAM_SIZE": "bytes of NRAM that a kernel may declare",
@@ -56,13 +56,8 @@ class Mlu(metaclass=_Described):
         "MAX_WRAM_SIZE": "bytes of WRAM that a kernel may declare",
         "clusterDim": "the number of clusters in the union; 0 for a Block task",
         "clusterId": "the number of the cluster among those of the launch's union",
-        "core": "",
         "coreDim": "the number of IPU cores in a cluster",
         "coreId": "the number of the core in its cluster; 128 on a memory core",
-        "counts": "",
-        "directions": "",
-        "lines": "",
-        "spare": "",
         "taskDim": "the number of tasks: taskDimX * taskDimY * taskDimZ",
         "taskDimX": "the number of tasks along X",
         "taskDimY": "the number of tasks along Y",
@@ -71,9 +66,6 @@ class Mlu(metaclass=_Described):
         "taskIdX": "the number of this task along X",
         "taskIdY": "the number of this task along Y",
         "taskIdZ": "the number of this task along Z",
-        "traffic": "",
-        "watch": "",
-        "work": "",
     }
 
     def __init__(
@@ -97,7 +89,7 @@ class Mlu(metaclass=_Described):
         self.work = NO_WORK.copy()
         self.lines, self.spare = sums
         self.directions = directions
-        self.watch: Watch | None = None
+        self.watch = None
 
     def __repr__(self) -> str:
         return f"<Mlu {self.core.place.label} of {self.taskDim}>"

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from mlusim.arch.dtypes import DType
-from mlusim.engine.contract import Watch
+from mlusim.engine.contract import IssuingMlu, Watch
 from mlusim.isa.vv import Register
 from mlusim.machine.core import Core
 from mlusim.memory.pointer import Ptr
@@ -17,7 +17,7 @@ ElementType: TypeAlias = DType | type[Any] | np.dtype[Any] | str
 Count: TypeAlias = int | np.integer[Any]
 Scalar: TypeAlias = int | float | np.generic
 
-class Mlu:
+class Mlu(IssuingMlu):
     """The machine as one task sees it: the built-in variables, its memories, and the intrinsics.
 
     The built-in variables keep the vendor's spelling: ``taskId``, ``taskIdX/Y/Z``, ``taskDim``,
@@ -43,13 +43,7 @@ class Mlu:
     taskIdY: int
     taskIdZ: int
     core: Core
-    counts: list[int]
-    directions: Any
-    traffic: list[int]
     watch: Watch | None
-    work: list[int]
-    lines: list[int]
-    spare: list[int]
     def __init__(self, core: Core) -> None: ...
     def nram(self, dtype: ElementType, count: Count, values: Sequence[Any] | None = None) -> Ptr:
         """Declare *count* elements of NRAM, as ``__nram__ T name[count]``; *values* initialise it.

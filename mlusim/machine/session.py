@@ -18,7 +18,7 @@ from mlusim.errors import Fault, MlusimError
 from mlusim.isa.table import ISA
 from mlusim.machine.announcer import Accesses, Announcer
 from mlusim.machine.cluster import Cluster, Union
-from mlusim.machine.core import Core
+from mlusim.machine.core import Core, RunningLaunch
 from mlusim.machine.hub import Hub
 from mlusim.machine.kernel import Kind
 from mlusim.machine.limits import Meter, Overdue
@@ -30,11 +30,11 @@ from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_core
 from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, TakenUp, UnionToCome
 from mlusim.machine.tally import NO_TRAFFIC, NOTHING, CoverCounts, Tally
 from mlusim.machine.tensor import DeviceTensor, mapped
-from mlusim.memory.allocation import Allocation, Arena, Pool
+from mlusim.memory.allocation import Pool
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap
-from mlusim.memory.space import DIRECTIONS, LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
-from mlusim.time.log import Log, NotedLog, Table
+from mlusim.memory.space import DIRECTIONS
+from mlusim.time.log import NotedLog, Table
 
 MEMORY_CORE_ID = 0x80
 NOWHERE: Any = SimpleNamespace(
@@ -73,7 +73,7 @@ def _block_tasks(dim: tuple[int, int, int], cores: int, each: int) -> "np.ndarra
     return np.stack((task, task % x, task // x % y, task // (x * y), core, task, zero, zero), axis=1)
 
 
-class Session:
+class Session(RunningLaunch):
     """The machine of one launch: its schedule, its memories, its observers, its tally."""
 
     sums: Callable[[], Tally] | None = None
@@ -101,14 +101,14 @@ class Session:
         self._core_class: type[Core] = Core if native is None else native.core_class
         self.meter = meter  # the meter of the launch's limit, if it has one
         self.screen = screen  # the record of a run in C that searches for findings of checkers
-        self.hub = Hub(observers, told)
+        self.hub: Hub = Hub(observers, told)
         self.pool = Pool()
         drawn = None if request.options.seed is None else Drawn(request.options.seed)
         self.choices = drawn if choices is None else choices  # None: the default schedule
         self.scheduler = Scheduler(self._run, self.choices)
         self.compiled = bool(request.kernel.compiled)
         self.memory_limits = _limits(board.arch, compiled=self.compiled)
-        self.tally = Tally(board, self.memory_limits)
+        self.tally: Tally = Tally(board, self.memory_limits)
         self.printed: list[str] = []
         self.locks: dict[tuple[int, int], Core] = {}  # locked mutexes, and the core that holds each
         self.numbers = itertools.count(1)  # numbers of effects, in the order of their issue
@@ -329,11 +329,6 @@ class Session:
         """Return whether C ran it without observers inside, counts of lines, or a limit."""
         return self.alone and self.native is not None and self.screen is self.meter is self.counts is None
 
-    @property
-    def given(self) -> list[Allocation]:
-        """Return the memories of the launch's arguments, and of the kernel's variables in GDRAM, each once."""
-        return self.request.allocations
-
     # -- cores and places ------------------------------------------------------------------------
 
     def _groups(self) -> Iterator[list[Core] | UnionToCome | BlockToCome]:
@@ -394,30 +389,12 @@ class Session:
                     coming = self._union_to_come(start, row, plane)
                     yield coming if self.alone else coming.make()
 
-    def _cluster(self, number: int) -> Cluster:
-        arch = self.board.arch
-        return Cluster(
-            number, Arena(SRAM, arch.sram_base, self.memory_limits["SRAM"], self.pool, unit=self._unit())
-        )
-
-    def lone_cluster(self, core: Core) -> Cluster | None:
-        """Return a cluster with SRAM for a launch of a single Block task of compiled code, otherwise None.
-
-        The vendor's library launches a kernel that stores to SRAM in this way; that the SRAM is the task's alone is
-        inferred.
-        """
-        if not self.compiled or self.dim != (1, 1, 1):
-            return None
-        cluster = self._cluster(0)
-        cluster.cores.append(core)
-        return cluster
-
     def _union(self, start: int, row: int, plane: int) -> list[Core]:
         union, places = self._union_places(start, row, plane)
         # The order in which they begin.
         ordered = sorted(places, key=lambda p: not p.memory_core) if begin_memory_cores_first() else places
         in_c, self._members_in_c = ordered[: self._members_in_c], 0
-        union.clusters.extend(self._cluster(number) for number in range(self.kind.unions))
+        union.clusters.extend(self.new_cluster(number) for number in range(self.kind.unions))
         for place in places:
             cluster = union.clusters[place.cluster_id]
             core = self._member(place, union, cluster, in_c=place in in_c)
@@ -488,32 +465,6 @@ class Session:
         directions = self.core_directions(memory_core=of_memory)
         mlu: Mlu = self._mlu_classes[of_memory](core, self.built_ins, self.counters(), sums, directions)
         return mlu
-
-    def make_log(self, core: Core) -> Log | None:
-        """Return the log of *core*: with every step if requested, None if time is not predicted."""
-        if self.steps is not None:
-            return (
-                NotedLog(core, self.steps) if self.native is None else self.native.noted_log(core, self.steps)
-            )
-        return Log() if self.timing else None
-
-    def _unit(self) -> int:
-        """Return the alignment of declarations: that of 2xx vector operands; elements elsewhere (inferred)."""
-        return 64 if self.board.arch.generation == 2 else 1
-
-    def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
-        """Return fresh NRAM, WRAM and LDRAM for one core, for a memory core LDRAM only.
-
-        Their bytes are allocated at the first declaration.  Compiled code may declare on a memory core too: space
-        that no instruction accesses, for its single numbers.
-        """
-        arch, unit = self.board.arch, self._unit()
-        arenas = {LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, self.pool, unit)}
-        if not memory_core or self.compiled:
-            limits = self.memory_limits
-            arenas[NRAM] = Arena(NRAM, arch.nram_base, limits["NRAM"], self.pool, unit)
-            arenas[WRAM] = Arena(WRAM, arch.wram_base, limits["WRAM"], self.pool, max(unit, 8))
-        return arenas
 
     def core_directions(self, *, memory_core: bool) -> Routes:
         """Return the copy directions that a core of this launch has."""

@@ -736,11 +736,10 @@ class NativeCore(Core):
 
     def drain(self, pipe: Pipe | None = None) -> None:
         """Land the effects in flight, C's and Python's in the order of their issue."""
-        if self.c is None or not self.c.nflights:
+        if self.c is not None and self.c.nflights:
+            self._act(self._loaded.library.mlusim_drain, FOR_ALL if pipe is None else WAITS[pipe])
+        elif self.flights:
             super().drain(pipe)
-            return
-        pipes = FOR_ALL if pipe is None else WAITS[pipe]
-        self._act(self._loaded.library.mlusim_drain, pipes)
 
     def _act(self, function: Callable[[int, int], object], argument: int) -> None:
         """Let C act during Python's work for it: calls from C then see Python's changes so far."""

@@ -67,7 +67,7 @@ class Team:
         tasks: Rows,
         ledger: "Chain",
     ) -> None:
-        self._sets: list[list[NativeCore]] = [list(cores[0].union.cores) for cores in sets]  # type: ignore[arg-type]
+        self._sets: list[list[NativeCore]] = [list(cores[0].union.cores) for cores in sets]
         self._order = [self._sets[0].index(core) for core in sets[0]]
         self.cores: list[NativeCore] = list(itertools.chain(*self._sets))
         self.lead = self.cores[0]
