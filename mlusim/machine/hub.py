@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from attrs import define
 
-from mlusim.machine.observed import Site, Step, TaskPlace
+from mlusim.machine.observed import ChangedValue, CountedEscape, Site, Step, TaskPlace
+from mlusim.machine.parts import KeptParts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,16 +26,13 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core, RunningLaunch
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.observed import (
-        ChangedValue,
         ChangedVector,
-        CountedEscape,
         EscapedAt,
         Follower,
         TensorStore,
         ValueChange,
         WordSign,
     )
-    from mlusim.machine.parts import KeptParts
     from mlusim.memory.allocation import Allocation
     from mlusim.memory.footprint import Access, Ints, Mask
     from mlusim.memory.regions import Placement
@@ -64,28 +62,6 @@ EVENTS = (
     "task_end",
     "launch_end",
 )
-
-
-class ObservedScreen(Protocol):
-    """The record that a launch in C keeps for checkers; `mlusim.machine.native.screen.Screen` describes each member."""
-
-    def lack(self, allocation: "Allocation", low: int, high: int, has: "Mask | None") -> None: ...
-    def lacking(self) -> "Iterator[tuple[Allocation, Mask | None]]": ...
-    def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None": ...
-
-    refused: "Fault | None"
-    disordered: bool
-    met: list[tuple[int, ...]]
-    parts: "KeptParts"
-
-    def needs_values(self) -> bool: ...
-    def sharing(self) -> "SharedRun | None": ...
-    def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
-    def shared(self, *, alone: bool = False) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
-    def changes(self) -> "Sequence[ChangedValue | ChangedVector]": ...
-    def escapes(self) -> "Mapping[EscapedAt, CountedEscape]": ...
-    def left(self) -> "Sequence[LeftOut]": ...
-    def ways(self) -> "Mapping[str, TaskWay] | None": ...
 
 
 class TaskRan(NamedTuple):
@@ -152,6 +128,91 @@ class TaskWay(NamedTuple):
 
 
 LeftOut = OnMemoryCore | MisplacedScalar | MetAlone
+
+
+class ObservedScreen:
+    """The record that a launch in C keeps for checkers: what its cores have told, and the answers that C's records have.
+
+    ``met`` are the tasks in the order in which they begin, each as ``()``, and those that met at a barrier; ``refused``
+    is the fault that has ended the launch.  `mlusim.machine.native.screen.Screen` has the answers.
+    """
+
+    def __init__(self, *, disordered: bool) -> None:
+        self.disordered = disordered  # whether accesses to shared memory may be unordered
+        self.met: list[tuple[int, ...]] = []
+        self.parts = KeptParts()  # parts of on-chip arrays, if needed
+        self.refused: Fault | None = None
+        self._left_out: dict[tuple[Site, str, bool], LeftOut] = {}
+        self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
+        self._escapes: dict[EscapedAt, CountedEscape] = {}
+        self._vectors: dict[tuple[Site, str, str], ChangedVector] = {}
+
+    def left(self) -> Sequence[LeftOut]:
+        """Return the instructions without effect on memory cores, the misplaced scalar accesses, and the barriers of a cluster in Block tasks."""
+        return tuple(self._left_out.values())
+
+    def changes(self) -> "Sequence[ChangedValue | ChangedVector]":
+        """Return the values that C has silently changed, and those that vectors changed, in the order of the first of each."""
+        return (*self._changes.values(), *self._vectors.values())
+
+    def escapes(self) -> "Mapping[EscapedAt, CountedEscape]":
+        """Return the places that stored uninitialized bytes to GDRAM, in the order of their first stores."""
+        return self._escapes
+
+    def _skip(self, out: LeftOut) -> None:
+        """Record the first skipped instruction at each place, and how often."""
+        key = out.site, out.name, out.core.place.memory_core
+        first = self._left_out.get(key)
+        self._left_out[key] = out if first is None else first._replace(times=first.times + out.times)
+
+    def _change(self, site: Site, task: int, change: "ValueChange") -> None:
+        """Record a value that C silently changed: the first of equal changes at a *site*, and how often."""
+        key = site, change.rule, change.have, change.to
+        first = self._changes.get(key)
+        times = 1 if first is None else first.times + 1
+        self._changes[key] = ChangedValue(
+            change if first is None else first.change, site, task if first is None else first.task, times
+        )
+
+    def _escaped(self, at: "EscapedAt", again: CountedEscape) -> None:
+        """Record a repeated store of uninitialized bytes to GDRAM."""
+        before = self._escapes.get(at, again._replace(times=0))
+        self._escapes[at] = CountedEscape(min(before.task, again.task), before.times + again.times)
+
+    def lack(self, allocation: "Allocation", low: int, high: int, has: "Mask | None") -> None:
+        """Set the bytes [*low*, *high*) of the tensor *allocation* to uninitialized, except those in *has*."""
+        raise NotImplementedError
+
+    def lacking(self) -> "Iterator[tuple[Allocation, Mask | None]]":
+        """Yield the tensors that were passed to `lack` and then stored to, with the mask of bytes that are initialized now, or None if all are."""
+        raise NotImplementedError
+
+    def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None":
+        """Return the last and the furthest store of each place to a tensor that was passed to `lack`; None if they are unknown."""
+        raise NotImplementedError
+
+    def needs_values(self) -> bool:
+        """Return whether a fault caused by uninitialized bytes has ended the launch."""
+        raise NotImplementedError
+
+    def sharing(self) -> "SharedRun | None":
+        """Return all accesses to shared memory, and the events that order them; None if they are unknown."""
+        raise NotImplementedError
+
+    def unordered(self) -> "Iterator[Any]":
+        """Yield the possibly unordered windows of cores (`machine.native.screen.Window`), each once with its number of occurrences."""
+        raise NotImplementedError
+
+    def shared(self, *, alone: bool = False) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]":
+        """Yield each memory for which the order of accesses matters, with the accesses in their order: rows of low, high, kind, segment.
+
+        Reads alone need no order, and neither do atomics; *alone* yields the memories with such accesses as well.
+        """
+        raise NotImplementedError
+
+    def ways(self) -> "Mapping[str, TaskWay] | None":
+        """Return the way of each task of the unions that have not ended, by its label, when a fault has ended them; None if C does not know all."""
+        raise NotImplementedError
 
 
 @define

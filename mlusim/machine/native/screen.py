@@ -25,9 +25,9 @@ from mlusim.machine.cluster import Sync
 from mlusim.machine.core import Core
 from mlusim.machine.hub import (
     Effect,
-    LeftOut,
     MetAlone,
     MisplacedScalar,
+    ObservedScreen,
     Observer,
     OnMemoryCore,
     SharedRun,
@@ -79,7 +79,6 @@ from mlusim.machine.observed import (
     READS,
     SCALAR_ACCESSES,
     WRITES,
-    ChangedValue,
     ChangedVector,
     CountedEscape,
     Escape,
@@ -701,11 +700,10 @@ class ReadyLaunch:
     end: Callable[[], None]
 
 
-class Screen(Observer):
+class Screen(ObservedScreen, Observer):
     """The record of a launch that C runs for checkers; *looks* says for which problems it searches.
 
-    ``flags`` has the flags of tensors, ``met`` the tasks in the order in which they begin, each as ``()``, and those
-    that met at a barrier.  A task's time is divided into segments: one from its beginning, and one after each
+    ``flags`` has the flags of tensors.  A task's time is divided into segments: one from its beginning, and one after each
     barrier.
     """
 
@@ -737,23 +735,16 @@ class Screen(Observer):
         at_first: bool = False,
         disordered: bool = False,
     ) -> None:
+        super().__init__(disordered=disordered)
         self.looks = looks
         self.whole = whole  # whether it records everything needed to find unordered accesses
         self.windows = Windows() if whole else None
-        self.disordered = disordered  # whether accesses to shared memory may be unordered
         self.watch = watch
         self.flags: dict[Allocation, Flags] = {}
-        self.met: list[tuple[int, ...]] = []
-        self.parts = KeptParts()  # parts of on-chip arrays, if needed
         self.part_record = PartRecord(self.parts)
         self.ends: Callable[[NativeCore, Fault], None] | None = None  # hears a fault before any state changes
-        self.refused: Fault | None = None  # the fault that has ended the launch; its core follows
         self._refused_on: NativeCore | None = None
         self._doubted = Screened(0)
-        self._left_out: dict[tuple[Site, str, bool], LeftOut] = {}
-        self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
-        self._escapes: dict[EscapedAt, CountedEscape] = {}
-        self._vectors: dict[tuple[Site, str, str], ChangedVector] = {}
         self._labels: list[str] = []  # labels of the cores, by segment
         self._stores = np.zeros((), STORES)
         # If every access is recorded *at_first*, that goes on, and the screen is whole, if some are in no order.
@@ -878,13 +869,7 @@ class Screen(Observer):
     def left_out(self, core: Core, row: Intrinsic) -> None:
         """Record that a memory core has reached an instruction that needs NRAM or WRAM: the first at each place, and how often."""
         site = Site(*core.site())
-        self._left(OnMemoryCore(_ran(core), site, row.name, 1))
-
-    def _left(self, out: LeftOut) -> None:
-        """Record the first skipped instruction at each place, and how often."""
-        key = out.site, out.name, out.core.place.memory_core
-        first = self._left_out.get(key)
-        self._left_out[key] = out if first is None else first._replace(times=first.times + out.times)
+        self._skip(OnMemoryCore(_ran(core), site, row.name, 1))
 
     def executed(self, core: "NativeCore", row: Intrinsic) -> None:
         """Raise `Suspicion` if the watch did not hear the *row* that Python has executed."""
@@ -1007,7 +992,7 @@ class Screen(Observer):
             case VectorChange():
                 self.made(core, change)
             case MisplacedScalar() | MetAlone():
-                self._left(change)
+                self._skip(change)
             case EscapedAt():
                 self._escaped(change, CountedEscape(core.place.task, 1))
             case _:
@@ -1017,24 +1002,6 @@ class Screen(Observer):
         """Leave the findings of the checkers for *why* to Python; C continues for the others."""
         self._doubted |= why
         core.c.screens &= ~int(why)
-
-    def _change(self, site: Site, task: int, change: ValueChange) -> None:
-        """Record a value that C silently changed: the first of equal changes at a *site*, and how often."""
-        key = site, change.rule, change.have, change.to
-        first = self._changes.get(key)
-        times = 1 if first is None else first.times + 1
-        self._changes[key] = ChangedValue(
-            change if first is None else first.change, site, task if first is None else first.task, times
-        )
-
-    def _escaped(self, at: EscapedAt, again: CountedEscape) -> None:
-        """Record a repeated store of uninitialized bytes to GDRAM."""
-        before = self._escapes.get(at, again._replace(times=0))
-        self._escapes[at] = CountedEscape(min(before.task, again.task), before.times + again.times)
-
-    def escapes(self) -> "Mapping[EscapedAt, CountedEscape]":
-        """Return the places that stored uninitialized bytes to GDRAM, in the order of their first stores."""
-        return self._escapes
 
     def starts_at(self) -> Sequence[int]:
         """Return the Block tasks that can each run alone to reproduce the first of `escapes`; without any, the launch runs from its beginning."""
@@ -1078,14 +1045,6 @@ class Screen(Observer):
         """Return whether there is nothing to tell, and each byte of tensors had a value from the beginning."""
         told = self._doubted or self._escapes or self._changes or self._vectors or self._left_out
         return not (self.whole or self.refused or told or any(a.space is GDRAM for a in self.flags))
-
-    def left(self) -> Sequence[LeftOut]:
-        """Return the instructions without effect on memory cores, the misplaced scalar accesses, and the barriers of a cluster in Block tasks."""
-        return tuple(self._left_out.values())
-
-    def changes(self) -> Sequence[ChangedValue | ChangedVector]:
-        """Return the values that C has silently changed, and those that vectors changed, in the order of the first of each."""
-        return (*self._changes.values(), *self._vectors.values())
 
     def clashes(self, core: "NativeCore", allocation: Allocation) -> None:
         """Record that an instruction executed by Python on *core* may be unordered with pending effects, on bytes of *allocation*."""
@@ -1160,7 +1119,7 @@ class Screen(Observer):
             self._escaped(EscapedAt(site, _COUNTED[what]), CountedEscape(core.place.task, times))
         else:
             name = SCALAR_ACCESSES[what - MISPLACED] if what >= MISPLACED else f"__{ROWS[what - ALONE]}"
-            self._left(self._left_out[site, name, core.place.memory_core]._replace(times=times))
+            self._skip(self._left_out[site, name, core.place.memory_core]._replace(times=times))
 
     def fault(self, core: Core, fault: Fault) -> None:
         """Let the checkers hear *fault*, which ends all tasks here."""
@@ -1206,14 +1165,14 @@ class Screen(Observer):
             self._log.stop()
 
     def ways(self) -> Mapping[str, TaskWay] | None:
-        """Return the way of each task of the unions that have not ended, by its label, when a fault has ended them; None if C does not know all."""
+        """Read the returns that C has noted."""
         at = self._refused_on
         if at is None:
             return None
         return self._ways.told(at.session.native.program.returns, self._sites)
 
     def needs_values(self) -> bool:
-        """Return whether a fault caused by uninitialized bytes has ended the launch."""
+        """Look at the flags of what the refused instruction read."""
         if self.refused is None or self._refused_on is None:
             return False
         flags = ((self.flags_of(self._refused_on, read.allocation), read) for read in self.refused.read)
@@ -1245,7 +1204,7 @@ class Screen(Observer):
             self._escaped(at, escape)
         outs, self._left_out = (*self._left_out.values(), *part.left()), {}
         for out in sorted(outs, key=lambda left: left.core.place.task):  # each task ran on one thread
-            self._left(out)
+            self._skip(out)
         self._begun += part._begun  # noqa: SLF001 - of its kind
         self.hopeless |= part.hopeless
         # With threads it is unknown which change was the first.
@@ -1265,7 +1224,7 @@ class Screen(Observer):
         high: int,
         has: Mask | None,
     ) -> None:
-        """Set the bytes [*low*, *high*) of the tensor *allocation* to uninitialized, except those in *has*."""
+        """Set the flags of the tensor."""
         flags = self.flags[allocation] = Flags(allocation.nbytes, ALL_HAVE)
         if has is None:
             flags.put(low, high, NONE_HAS)
@@ -1273,13 +1232,13 @@ class Screen(Observer):
             flags.take(low, high, has)
 
     def lacking(self) -> Iterator[tuple[Allocation, Mask | None]]:
-        """Yield the tensors that were passed to `lack` and then stored to, with the mask of bytes that are initialized now, or None if all are."""
+        """Yield the tensors to whose flags C has added."""
         for allocation, flags in self.flags.items():
             if allocation.space is GDRAM and flags.stored.any():
                 yield allocation, flags.having()
 
     def stores(self, allocation: Allocation) -> tuple[TensorStore, ...] | None:
-        """Return the last and the furthest store of each place to a tensor that was passed to `lack`; None if they are unknown."""
+        """Read them from C's table of stores."""
         if not self.looks & Screened.RACE or self._stores["unclear"]:
             return None
         rows = self._stores["store"][: int(self._stores["stored"])]
@@ -1297,7 +1256,7 @@ class Screen(Observer):
         )
 
     def unordered(self) -> "Iterator[Window]":
-        """Yield the possibly unordered windows of cores, each once with its number of occurrences."""
+        """Yield the windows of a whole screen."""
         yield from () if self.windows is None else self.windows
 
     @property
@@ -1307,7 +1266,7 @@ class Screen(Observer):
         return self._log.complete and not self.hopeless and len(table) < MOST_SHARED
 
     def sharing(self) -> SharedRun | None:
-        """Return all accesses to shared memory, and the events that order them; None if they are unknown."""
+        """Read them from the log of a whole screen, once."""
         if self.whole and self._shared is None:
             self._shared = self._log.run(tuple(self._keys), self._sites)
             if self._over and self._shared is not None:
@@ -1315,10 +1274,7 @@ class Screen(Observer):
         return self._shared
 
     def shared(self, *, alone: bool = False) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
-        """Yield each memory for which the order of accesses matters, with the accesses in their order: rows of low, high, kind, segment.
-
-        Reads alone need no order, and neither do atomics; *alone* yields the memories with such accesses as well.
-        """
+        """Sort C's table of accesses by memory."""
         table, memories = self._accesses[1 : 1 + int(self._accesses[0, 0])], tuple(self._keys)
         fresh, self._seen = table[self._seen :], len(table)
         present = np.flatnonzero(np.bincount(KINDS * fresh[:, KEY] + fresh[:, KIND])).tolist()
