@@ -70,6 +70,21 @@ def test_a_form_comes_back(translated):
             assert File(back.form).function(symbol).code.co_name == function.name
 
 
+def test_a_function_that_does_not_translate_has_its_parameters_alone(tmp_path):
+    """Its problem comes back, though its variables, which it declares nowhere now, are called as Python's functions."""
+    path = tmp_path / "refused.mlu"
+    path.write_text(
+        "__mlu_entry__ void k(int *out, int len) { int range = len; out[0] = ({ range + 1; }); }"
+    )
+    content = form_data.write(translate(str(path), Options((), (), find_board("MLU370-X4"))))
+
+    (function,) = form_data.read(content).form.functions.values()
+
+    assert function.problem is not None
+    assert "this kind of expression (stmtexpr) is not supported" in function.problem.message
+    assert function.parameters == function.locals
+
+
 @pytest.mark.parametrize(
     ("kind", "field", "value"),
     [

@@ -180,7 +180,7 @@ class Lowering:
             declaration.symbol,
             kind_of(declaration) if scope.captures is None else "device",
             tuple(parameters),
-            tuple(scope.locals),
+            tuple(parameters if problem is not None else scope.locals),
             declaration.result,
             body,
             declaration.span,
