@@ -244,8 +244,10 @@ class BangKernel(Kernel):
                 continue
             misfit = fitting.misfit(argument)
             if misfit is not None:
-                what = f"{parameter.spelling} {parameter.source_name} of {self.name} ({parameter.span.file}:{parameter.span.line})"
-                return f"{what} is given {misfit}"
+                place = f"{shown_file(parameter.span.file)}:{parameter.span.line}"
+                return (
+                    f"{parameter.spelling} {parameter.source_name} of {self.name} ({place}) is given {misfit}"
+                )
         return None
 
 

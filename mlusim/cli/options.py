@@ -36,7 +36,8 @@ def parameters(operator: "Operator", settings: Iterable[str]) -> dict[str, Any]:
     for word in names_in(settings):
         name, equals, text = (part.strip() for part in word.partition("="))
         if not equals or not name:
-            raise UsageError(f"--set {word!r} gives no value; write name=value, as in --set m=64")
+            lacks = "value" if name else "name"
+            raise UsageError(f"--set {word!r} gives no {lacks}; write name=value, as in --set m=64")
         if name not in declared:
             legal = ", ".join(declared) or "it has none"
             raise UsageError(f"{operator.name} has no parameter {name!r}; its parameters: {legal}")

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
+from mlusim.counted import counted
 from mlusim.errors import LimitReached, UsageError
 from mlusim.kernel_frames import LIBRARIES, file_of, is_own, own_file
 
@@ -296,7 +297,7 @@ class Counts(list[int]):
     def __setitem__(self, index: Any, value: Any) -> None:
         meter = self._meter
         if meter.left <= 0:
-            limit = f"{meter.limit.instructions:,.0f} simulated instructions"
+            limit = counted(round(meter.limit.instructions or 0), "simulated instruction")
             meter.stop(self._core, f"the launch has executed {limit}, its limit", "instructions")
         meter.left -= 1
         list.__setitem__(self, index, value)

@@ -430,8 +430,10 @@ class KernelCall(SourceCall):
         absent = [f for _, f in module.functions_of("kernel") if f.problem is not None]
         if absent and not names:
             raise SourceError(tuple(diagnostic_of(f) for f in absent))
-        what = f"{', '.join(names)} are in it" if names else "it has no kernel that could be launched"
-        raise UsageError(f"name the kernel of {self.asked.file} with --kernel; {what}")
+        if not names:
+            hint = "one of a template is named with its types, as in --kernel 'K<float>'"
+            raise UsageError(f"{self.asked.file} has no kernel that could be launched; {hint}")
+        raise UsageError(f"name the kernel of {self.asked.file} with --kernel; {', '.join(names)} are in it")
 
     def _argument(self, device: Device, scope: ArgumentScope, kernel: BangKernel, parameter: ir.Local) -> Any:
         try:
@@ -523,7 +525,8 @@ def named_values(words: Sequence[str], option: str) -> dict[str, str]:
         name, equals, value = word.partition("=")
         if not equals or not name or not value:
             example = "n=8192" if option == "--arg" else "y=ref.npy"
-            raise UsageError(f"{option} {word!r} gives no value; write NAME=VALUE, as {option} {example}")
+            lacks = "value" if name else "name"
+            raise UsageError(f"{option} {word!r} gives no {lacks}; write NAME=VALUE, as {option} {example}")
         if name in values:
             raise UsageError(f"{option} gives {name} twice; give it once")
         values[name] = value

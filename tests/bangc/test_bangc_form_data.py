@@ -73,9 +73,7 @@ def test_a_form_comes_back(translated):
 def test_a_function_that_does_not_translate_has_its_parameters_alone(tmp_path):
     """Its problem comes back, though its variables, which it declares nowhere now, are called as Python's functions."""
     path = tmp_path / "refused.mlu"
-    path.write_text(
-        "__mlu_entry__ void k(int *out, int len) { int range = len; out[0] = ({ range + 1; }); }"
-    )
+    path.write_text("__mlu_entry__ void k(int *out, int len) { int range = len; out[0] = ({ range + 1; }); }")
     content = form_data.write(translate(str(path), Options((), (), find_board("MLU370-X4"))))
 
     (function,) = form_data.read(content).form.functions.values()

@@ -178,7 +178,7 @@ def test_any_shape_for_any_operator(cli, name, shape, tmp_path):
 
 PARAMETERS = {
     "no value": ("offset", "gives no value"),
-    "no name": ("=1", "gives no value"),
+    "no name": ("=1", "gives no name"),
     "unknown": ("size=1", "sample has no parameter 'size'; its parameters: offset, exact, mode"),
     "twice": ("offset=1,offset=2", "gives offset twice"),
     "no number": ("offset=one", "is a whole number"),

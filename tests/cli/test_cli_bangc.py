@@ -325,7 +325,7 @@ def test_a_program_with_main_runs_with_its_words_and_its_exit_status(folder, cap
 
 
 def test_a_kernel_of_a_program_with_main_and_sources_that_have_neither(folder, capsys):
-    """--kernel launches one kernel of a program; without main and kernel the sentence says what to name."""
+    """--kernel launches one kernel of a program; without main and kernel the sentence says that there is none."""
     (folder / "lab.mlu").write_text(LAB)
     (folder / "plain.mlu").write_text("int f() { return 1; }\n")
     codes = [
@@ -337,7 +337,10 @@ def test_a_kernel_of_a_program_with_main_and_sources_that_have_neither(folder, c
 
     assert [0, 2, 2] == codes
     assert "[0, 1, 2, 3]" in said.out
-    assert "name the kernel" in said.err
+    assert (
+        "plain.mlu has no kernel that could be launched; one of a template is named with its types"
+        in said.err
+    )
     assert "--save goes with one kernel" in said.err
 
 

@@ -91,6 +91,7 @@ def ended(body, limit, observe=()):
     ("body", "limit", "said"),
     [
         (computes, 100, "executed 100 simulated instructions, its limit.*--limit instructions=1000 "),
+        (computes, 1, "executed 1 simulated instruction, its limit"),
         (prints, Limit(instructions=100), "executed 100 simulated instructions"),
         (meets, "instructions=100", "executed 100 simulated instructions"),
         (insists, 100, "executed 100 simulated instructions"),
