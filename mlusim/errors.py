@@ -22,6 +22,7 @@
             └── Deadlock         no task can go on
 """
 
+import functools
 import importlib
 import os
 import sysconfig
@@ -257,6 +258,15 @@ def shown_file(file: str) -> str:
     if inside is not None:
         return inside
     try:
-        return str(Path(file).relative_to(Path.cwd()))
-    except (ValueError, FileNotFoundError):  # elsewhere, or the current folder is gone
+        return _below(file, os.getcwd())  # noqa: PTH109 - a path would be made for each finding
+    except FileNotFoundError:  # the current folder is gone
+        return file
+
+
+@functools.lru_cache
+def _below(file: str, folder: str) -> str:
+    """*file* relative to *folder*, if it lies below it."""
+    try:
+        return str(Path(file).relative_to(folder))
+    except ValueError:
         return file

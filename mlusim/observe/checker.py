@@ -1,5 +1,7 @@
 """`Checker`: an observer that collects findings, folds repeated ones and obeys comments in the kernel."""
 
+import functools
+import itertools
 import linecache
 import re
 from collections.abc import Callable, Hashable, Sequence
@@ -195,24 +197,25 @@ def argument(intrinsic: str, parameter: str, site: Site) -> str:
     if parameter not in names:
         return ""
     lines = (linecache.getline(site.file, site.line + n) for n in range(LONGEST_CALL))
-    _, call, behind = "".join(lines).partition(f"{name}(")
-    at, words = names.index(parameter), _arguments(behind) if call else []
+    calls = (text.partition(f"{name}(")[2] for text in itertools.accumulate(lines))
+    at, words = names.index(parameter), next(filter(None, map(_arguments, calls)), ())
     named = {match[1]: str(match[2]) for match in map(KEYWORD.match, words) if match}
     return named.get(parameter, "" if at >= len(words) or KEYWORD.match(words[at]) else words[at])
 
 
-def _arguments(text: str) -> list[str]:
+@functools.lru_cache
+def _arguments(text: str) -> tuple[str, ...]:
     """Return the arguments of a call, where *text* is the source after its "("; none if the call does not end in *text*."""
     arguments, depth = [""], 0
     for letter in text:
         if letter == ")" and not depth:
-            return [" ".join(word.split()) for word in arguments]
+            return tuple(" ".join(word.split()) for word in arguments)
         depth += (letter in "([{") - (letter in ")]}")
         if letter == "," and not depth:
             arguments.append("")
         else:
             arguments[-1] += letter
-    return []
+    return ()
 
 
 def operand_told(

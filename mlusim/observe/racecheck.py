@@ -172,7 +172,7 @@ class RaceCheck(Checker):
 
     def launch_end(self, _launch: "RunningLaunch") -> None:
         """Report all conflicts and idle syncs, and drop the tasks."""
-        self._sharing.judge()
+        self._sharing.judge(last=self._idle is None)
         if self._idle is not None:
             self._idle.judge(self._sharing, self._clocks)
             for place, count in self._idle.idle():

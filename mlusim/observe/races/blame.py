@@ -70,15 +70,29 @@ class Cut(NamedTuple):
     behind: int | None = None
 
 
-class Accused(NamedTuple):
-    """A conflict, the numbers of its two statements, and all their accesses that are not ordered; *other* are those that may not be of the conflict."""
+class Accused:
+    """A *conflict* in *recorded*, and the numbers of its two statements; what else the search for a barrier asks is computed when it is asked."""
 
-    conflict: Conflict
-    first: int
-    second: int
-    pairs: Ints
-    other: Ints
-    scope: str
+    def __init__(self, conflict: Conflict, recorded: "Recorded", first: int, second: int) -> None:
+        self.conflict = conflict
+        self.first = first
+        self.second = second
+        self._recorded = recorded
+
+    @functools.cached_property
+    def other(self) -> Ints:
+        """The unordered accesses of the two statements, as far as they are considered."""
+        return self._recorded.other_pairs(self.conflict)
+
+    @functools.cached_property
+    def pairs(self) -> Ints:
+        """The pairs of the conflict and the other ones, some twice."""
+        return np.concatenate([self.conflict.pairs, self.other])
+
+    @functools.cached_property
+    def scope(self) -> str:
+        """The cheapest scope of a barrier that both tasks of each pair take part in."""
+        return self._recorded.scope_of(self)
 
 
 class Recorded:
@@ -89,17 +103,19 @@ class Recorded:
         self._tables = sharing.tables()
         self._cores = cores
         self._numbers = {statement: number for number, statement in enumerate(sharing.statements)}
-        self._passed: dict[int, dict[int, Ints]] = {}
+        self._reached: dict[int, Ints] = {}
         self._grouped: dict[str, tuple[Ints, dict[int, list[int]]]] = {}
         self._edges: dict[int, tuple[int | None, int | None]] = {}
         self._repeating: dict[int, bool] = {}
 
     def accused(self, conflict: Conflict) -> Accused:
         """Return the facts of *conflict* that the search for a barrier needs."""
-        other = self._sharing.other_pairs(conflict)
-        pairs = np.concatenate([conflict.pairs, other])  # some twice
-        first, second = (self._numbers[party.statement] for party in (conflict.first, conflict.second))
-        return Accused(conflict, first, second, pairs, other, self._scope(pairs))
+        ends = (self._numbers[party.statement] for party in (conflict.first, conflict.second))
+        return Accused(conflict, self, *ends)
+
+    def other_pairs(self, conflict: Conflict) -> Ints:
+        """Return the same as `Sharing.other_pairs`."""
+        return self._sharing.other_pairs(conflict)
 
     def site(self, statement: int) -> Site:
         """Return the place of a statement."""
@@ -118,43 +134,49 @@ class Recorded:
             return False
         groups, members = self._groups(cut.scope)
         ends = groups[pairs[:, 0]], groups[pairs[:, 2]]
-        if (ends[0] != ends[1]).any() or (ends[0] < 0).any():
+        if np.count_nonzero((ends[0] != ends[1]) | (ends[0] < 0)):
             return False
-        for group in np.unique(ends[0]).tolist():
-            counts = {len(passes.get(task, NOWHERE)) for task in members[group]}
-            if not (counts <= {0, 1} if cut.scope == LAUNCH else len(counts) == 1 and counts != {0}):
+        counts = self._by_task(passes)
+        for group in np.bincount(ends[0]).nonzero()[0].tolist():
+            often = set(counts[members[group]].tolist())
+            if not (often <= {0, 1} if cut.scope == LAUNCH else len(often) == 1 and often != {0}):
                 return False
-        return not (_passed(passes, pairs[:, :2]) == _passed(passes, pairs[:, 2:])).any()
+        times = pairs[:, 0::2] * self._end
+        passed = passes.searchsorted(times + pairs[:, 1::2], "right") - passes.searchsorted(times)
+        return not np.count_nonzero(passed[:, 0] == passed[:, 1])
 
-    def _passes(self, cut: Cut) -> dict[int, Ints] | None:
-        """Return the times at which each task passes *cut*; None if a task would pass it at both places."""
-        passes: dict[int, Ints] = {}
-        for other in cut.before:
-            more = self.reached(other)
-            passes = (
-                {
-                    task: np.union1d(passes.get(task, NOWHERE), more.get(task, NOWHERE))
-                    for task in passes | more
-                }
-                if passes
-                else more
-            )
+    def _passes(self, cut: Cut) -> Ints | None:
+        """Return the moments at which tasks pass *cut*; None if a task would pass it at both places."""
+        before = [self.reached(statement) for statement in cut.before]
+        passes = before[0] if len(before) == 1 else np.unique(np.concatenate([NOWHERE, *before]))
         if cut.behind is None:
             return passes
-        done = {task: times + 1 for task, times in self.reached(cut.behind).items()}
-        return None if done.keys() & passes.keys() else done | passes
+        done = self.reached(cut.behind) + 1
+        if (self._by_task(done).astype(np.bool_) & self._by_task(passes).astype(np.bool_)).any():
+            return None
+        return np.sort(np.concatenate([done, passes]))
 
-    def reached(self, statement: int) -> dict[int, Ints]:
-        """Return the times at which each task reached *statement*, ascending, by task."""
-        passed = self._passed.get(statement)
-        if passed is None:
+    @functools.cached_property
+    def _end(self) -> int:
+        """A number that is larger than all times and than the next one."""
+        return 2 + max(int(table[:, TIME].max(initial=0)) for table in self._tables.values())
+
+    def reached(self, statement: int) -> Ints:
+        """Return the moments at which tasks reached *statement*, ascending: the task times `_end`, plus the time."""
+        moments = self._reached.get(statement)
+        if moments is None:
             rows = np.concatenate([rows_of(table, statement) for table in self._tables.values()])
-            tasks, times = different_pairs(
-                self._sharing.tasks(rows), rows[:, TIME], int(rows[:, TIME].max(initial=0)) + 1
-            )
-            passed = {int(tasks[part.start]): times[part] for part in parts_of(tasks)}
-            self._passed[statement] = passed
-        return passed
+            moments = np.sort(self._sharing.tasks(rows) * self._end + rows[:, TIME])
+            moments = self._reached[statement] = moments[changes(moments)]
+        return moments
+
+    def _by_task(self, moments: Ints) -> Ints:
+        """Return how many of *moments* each task has."""
+        return np.bincount(moments // self._end, minlength=len(self._cores))
+
+    def _reach(self, statement: int) -> Mask:
+        """Return which tasks reached *statement*."""
+        return self._by_task(self.reached(statement)) > 0
 
     # -- other remedies ----------------------------------------------------------------------
 
@@ -164,7 +186,7 @@ class Recorded:
         It must hold for every word that the statement writes; None if no condition on a task's number does.
         """
         writes = [
-            table.take(np.flatnonzero((table[:, SITE] == case.first) & (table[:, KIND] != READ)), axis=0)
+            table.take(((table[:, SITE] == case.first) & (table[:, KIND] != READ)).nonzero()[0], axis=0)
             for table in self._tables.values()
         ]
         on_chip = case.conflict.allocation.space.name != "GDRAM"
@@ -178,8 +200,8 @@ class Recorded:
         """Return whether exactly one of the tasks that *fulfils* selects writes each word of *writes*."""
         tasks = self._sharing.tasks(writes)
         words, _ = different_pairs(writes[:, LOW], writes[:, SIZE], int(writes[:, SIZE].max()) + 1)
-        mine = np.flatnonzero(fulfils[tasks])
-        by_word = different(np.stack([writes[mine, LOW], writes[mine, SIZE], tasks[mine]], axis=1))
+        mine = fulfils[tasks].nonzero()[0]
+        by_word = different(np.array([writes[mine, LOW], writes[mine, SIZE], tasks[mine]]).T)
         return len(words) == len(by_word) == how_many(by_word[:, 0], by_word[:, 1])
 
     def differs(self, case: Accused) -> bool:
@@ -210,12 +232,18 @@ class Recorded:
 
     def unguarded(self, case: Accused) -> bool:
         """Return whether each pair of *case* involves a memory core, in a statement that IPU cores reach, too."""
-        on_memory_core = np.array([core.place.memory_core for core in self._cores], np.bool_)
-        ends = on_memory_core[case.pairs[:, [0, 2]]]
-        if not ends.any(axis=1).all():
+        on_memory_core = self._on_memory_core
+        if not np.count_nonzero(on_memory_core):
             return False
-        ran = [case.first] * bool(ends[:, 0].any()) + [case.second] * bool(ends[:, 1].any())
-        return all(not all(on_memory_core[task] for task in self.reached(number)) for number in ran)
+        ends = on_memory_core[case.pairs[:, 0]], on_memory_core[case.pairs[:, 2]]
+        if np.count_nonzero(ends[0] | ends[1]) < len(case.pairs):
+            return False
+        ran = [case.first] * bool(ends[0].any()) + [case.second] * bool(ends[1].any())
+        return all(not on_memory_core[self._reach(number)].all() for number in ran)
+
+    @functools.cached_property
+    def _on_memory_core(self) -> Mask:
+        return np.array([core.place.memory_core for core in self._cores], np.bool_)
 
     def updates(self, case: Accused) -> bool:
         """Return whether both tasks of *case* read the bytes before they write them, so that they add to each other's results."""
@@ -309,8 +337,10 @@ class Recorded:
             line = self._line(statement)
             if any(several_calls(self._sharing.statements[number]) for number in line):
                 edge = None, None
+            elif len(line) == 1 and len(self.reached(statement)):
+                edge = statement, statement
             else:
-                ends = [{task: (t[0], t[-1]) for task, t in self.reached(number).items()} for number in line]
+                ends = [self._first_and_last(number) for number in line]
                 tasks = {task for end in ends for task in end}
                 order = [
                     (
@@ -326,6 +356,15 @@ class Recorded:
                 )
             self._edges[statement] = edge
         return edge
+
+    def _first_and_last(self, statement: int) -> dict[int, tuple[int, int]]:
+        """Return the moments at which each task reached *statement* first and last."""
+        moments = self.reached(statement)
+        tasks = moments // self._end
+        return {
+            int(tasks[part.start]): (int(moments[part][0]), int(moments[part][-1]))
+            for part in parts_of(tasks)
+        }
 
     def _before(self, conflict: Conflict) -> list[int]:
         """Return the earlier accesses to shared memory of the second task of *conflict*, the last first."""
@@ -354,21 +393,20 @@ class Recorded:
                 firsts[ahead], seconds[behind] = None, None
             for behind in seconds:
                 for ahead in firsts:
-                    if ahead != behind and not self.reached(ahead).keys() & self.reached(behind).keys():
+                    if ahead != behind and not (self._reach(ahead) & self._reach(behind)).any():
                         ways[behind, ahead] = None
         return ways
 
     # -- groups of tasks -----------------------------------------------------------------------
 
-    def _scope(self, pairs: Ints) -> str:
-        """Return the cheapest scope of a barrier that both tasks of each pair take part in."""
+    def scope_of(self, case: Accused) -> str:
+        """Return the cheapest scope of a barrier that both tasks of each pair of *case* take part in."""
         if all(core.union.block for core in self._cores):
             return LAUNCH
-        held = different(pairs[:, [0, 2]])
         for scope in SCOPES:
             groups, _ = self._groups(scope)
-            ends = groups[held]
-            if (ends >= 0).all() and (ends[:, 0] == ends[:, 1]).all():
+            ends = groups[case.pairs[:, 0]], groups[case.pairs[:, 2]]
+            if not np.count_nonzero((ends[0] != ends[1]) | (ends[0] < 0)):
                 return scope
         return LAUNCH
 
@@ -376,8 +414,14 @@ class Recorded:
         """Return for each task the number of its group at a barrier of *scope* (-1: none), and the tasks of each group."""
         grouped = self._grouped.get(scope)
         if grouped is None:
-            groups = np.array([self._group(core, scope) for core in self._cores], np.int64)
-            members = {g: np.flatnonzero(groups == g).tolist() for g in np.unique(groups).tolist()}
+            numbers: dict[int, int] = {-1: -1}  # in the order of the first task of each
+            members: dict[int, list[int]] = {}
+            for task, core in enumerate(self._cores):
+                group = numbers.setdefault(self._group(core, scope), len(numbers) - 1)
+                members.setdefault(group, []).append(task)
+            groups = np.empty(len(self._cores), np.int64)
+            for group, tasks in members.items():
+                groups[tasks] = group
             grouped = self._grouped[scope] = groups, members
         return grouped
 
@@ -392,17 +436,12 @@ class Recorded:
 
 def several_calls(statement: Statement) -> bool:
     """Return whether the line of *statement* calls its intrinsic more than once, so that the calls cannot be distinguished."""
-    site, name = statement.site, statement.name.lstrip("_")
-    return " " not in name and len(re.findall(rf"\b_*{re.escape(name)}\s*\(", linecache.getline(*site))) > 1
+    return _several(statement.name.lstrip("_"), linecache.getline(*statement.site))
 
 
-def _passed(passes: dict[int, Ints], accesses: Ints) -> Ints:
-    """Return how often the task of each access (task, time) had passed the barrier before that time."""
-    counts = np.zeros(len(accesses), np.int64)
-    for task in np.unique(accesses[:, 0]).tolist():
-        mine = accesses[:, 0] == task
-        counts[mine] = np.searchsorted(passes.get(task, NOWHERE), accesses[mine, 1], side="right")
-    return counts
+@functools.lru_cache
+def _several(name: str, line: str) -> bool:
+    return " " not in name and len(re.findall(rf"\b_*{re.escape(name)}\s*\(", line)) > 1
 
 
 TOGETHER = 32  # conflicts for which one barrier is searched together
@@ -457,7 +496,7 @@ class Blame:
 
     def _is_known(self, recorded: Recorded, case: Accused) -> bool:
         """Report *case* if its remedy needs no search: a wait before a mutex, or a barrier that was reported before."""
-        withheld = self._handing.missed(case.pairs)
+        withheld = self._handing.missed(case)
         if withheld is not None:
             at = withheld.site.told_from(case.conflict.second.statement.site)
             text = f"put {withheld.site.spelled('sync')}() before {at}, which passes on only what is over by then"
@@ -477,10 +516,13 @@ class Blame:
 
     def _charge(self, recorded: Recorded, left: list[Accused]) -> None:
         """Order the conflicts in *left* with as few barriers as possible, each reported once for a memory, and give other advice for the rest."""
+        tried: set[Cut] = set()  # in vain for those that are left
         for candidates in (recorded.candidates, recorded.elsewhere, recorded.twice):
+            cuts = [cut for cut in dict.fromkeys(candidates(left)) if cut not in tried]
+            tried.update(cuts)
             helps = [
                 (cut, ordered)
-                for cut in candidates(left)
+                for cut in cuts
                 if (ordered := [n for n, case in enumerate(left) if recorded.orders(cut, case.pairs)])
             ]
             rest = set(range(len(left)))
@@ -636,11 +678,8 @@ class Handing:
             if event.key == key and event.task != task and len(self._taken) < MOST_HANDED:
                 self._taken.append((event, task, number))
 
-    def missed(self, pairs: Ints) -> Withheld | None:
-        """Return the release that would have ordered each of *pairs* if its task had waited for its stores first; None without one.
-
-        A pair is (task, time, task, time) of the earlier and the later access.
-        """
+    def missed(self, case: Accused) -> Withheld | None:
+        """Return the release that would have ordered each pair of *case* if its task had waited for its stores first; None without one."""
         for site, example in {event.site: event for event, _, _ in self._taken}.items():
             handed = [taken for taken in self._taken if taken[0].site == site]
             if all(
@@ -648,7 +687,7 @@ class Handing:
                     event.task == task and taker == other and time <= event.number and number <= later
                     for event, taker, number in handed
                 )
-                for task, time, other, later in pairs.tolist()
+                for task, time, other, later in case.pairs.tolist()
             ):
                 return example
         return None

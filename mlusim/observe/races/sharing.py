@@ -26,6 +26,7 @@ UNKNOWN = float("nan")
 WORD = 8  # bytes; values of writes of at most this size are kept
 MOST = 256  # accesses of a statement for which a hint is tried
 FEW = 8  # numbers that are told apart one after another
+NUMBER = 1 << 63  # no number of an array is as large
 
 
 class Statement(NamedTuple):
@@ -161,7 +162,7 @@ class Sharing:
         rows[:, SEGMENT] = np.array(self.clocks.now, np.int64)[rows[:, SEGMENT]]
         rows[:, SITE] = self._numbered(run, rows[:, SITE])
         for n in in_turn(memory):
-            held = rows.take(np.flatnonzero(memory == n), axis=0)
+            held = rows.take((memory == n).nonzero()[0], axis=0)
             self._tables.setdefault(run.memories[n], array("q")).frombytes(held.tobytes())
         self.value, self.equal = run.value, run.equal
 
@@ -178,15 +179,22 @@ class Sharing:
         turns.sort()
         return np.array([places[n] for n in turns], np.int64)[np.searchsorted(turns, statements)]
 
-    def judge(self, *, last: bool = False) -> None:
-        """Report the conflicts, and keep only accesses that may conflict with later ones; none, if the run is over (*last*)."""
-        conflicts = [conflict for allocation in self._tables for conflict in self._conflicts_of(allocation)]
+    def judge(self, ending: dict[Allocation, list[Conflict]] | None = None, *, last: bool = False) -> None:
+        """Report the conflicts, and keep only accesses that may conflict with later ones; none, if the run is over (*last*).
+
+        Of memory that is *ending* the conflicts have been looked for.
+        """
+        of = ending or {}
+        conflicts = [
+            conflict for a in self._tables for conflict in (of[a] if a in of else self._conflicts_of(a))
+        ]
         if conflicts:
             self._told(conflicts)
         if last:
             self._tables, self._judged = {}, {}
+            return
         for allocation, table in self.tables().items():
-            if len(table) == self._judged.get(allocation, 0):
+            if allocation in of or len(table) == self._judged.get(allocation, 0):
                 continue
             if self.whole:
                 self._judged[allocation] = len(table)
@@ -206,9 +214,9 @@ class Sharing:
 
     def forget(self, allocations: Iterable[Allocation]) -> None:
         """Drop the accesses to *allocations*, which end; if they have conflicts, everything is judged first."""
-        ending = [allocation for allocation in allocations if allocation in self._tables]
-        if any(self._conflicts_of(allocation) for allocation in ending):
-            self.judge()
+        ending = {a: self._conflicts_of(a) for a in allocations if a in self._tables}
+        if any(ending.values()):
+            self.judge(ending)
         for allocation in ending:
             del self._tables[allocation]
             self._judged.pop(allocation, None)
@@ -227,10 +235,11 @@ class Sharing:
         *segments* replace those of the run, to evaluate another run.
         """
         segments = self.clocks.segments if segments is None else segments
-        if (table[:, KIND] == READ).all() or (table[:, KIND] == ATOMIC).all():
-            return
+        kinds = table[:, KIND]
+        if not len(table) or (kinds[0] != WRITE and not np.count_nonzero(kinds != kinds[0])):
+            return  # reads alone need no order, and neither do atomics
         tasks = self.tasks(table)
-        if (tasks == tasks[0]).all():
+        if not np.count_nonzero(tasks != tasks[0]):
             return
         parts = list(_racing(table, tasks, segments, seen))
         if not parts:
@@ -240,7 +249,7 @@ class Sharing:
         both = np.minimum(*sites) * len(self.statements) + np.maximum(*sites)
         statements = both * 2 + self._same(table, earlier, later)
         for number in in_turn(statements):
-            these = np.flatnonzero(statements == number)
+            these = (statements == number).nonzero()[0]
             racing = earlier[these], later[these]
             if len(parts) > 1:  # otherwise they are distinct and sorted
                 racing = different_pairs(*racing, len(table))
@@ -256,7 +265,7 @@ class Sharing:
         same: Mask = (size[earlier] <= WORD) & (kind[earlier] == WRITE)
         for column in columns[: KIND + 1]:
             same &= column[earlier] == column[later]
-        if same.any():
+        if np.count_nonzero(same):
             same[same] = self.equal(time[earlier[same]], time[later[same]])
         return same
 
@@ -271,7 +280,7 @@ class Sharing:
             self._places[s.name, s.site] for s in (conflict.first.statement, conflict.second.statement)
         ]
         rows = np.concatenate([rows_of(table, n)[:MOST] for n in dict.fromkeys(numbers)])
-        rows = rows[np.argsort(rows[:, TIME], kind="stable")]
+        rows = rows[rows[:, TIME].argsort(kind="stable")]
         tasks, kinds, (a, b) = self.tasks(rows), rows[:, KIND], _overlapping(rows)
         differ = (tasks[a] != tasks[b]) & ((kinds[a] == WRITE) | (kinds[b] == WRITE) | (kinds[a] != kinds[b]))
         free = _unordered(rows, (a[differ], b[differ]), self.clocks.segments)
@@ -295,7 +304,8 @@ class Sharing:
 
 def rows_of(table: Ints, statement: int) -> Ints:
     """Return the accesses of *statement*."""
-    return table.take(np.flatnonzero(table[:, SITE] == statement), axis=0)
+    rows: Ints = table.take((table[:, SITE] == statement).nonzero()[0], axis=0)
+    return rows
 
 
 def different(rows: Ints) -> Ints:
@@ -305,14 +315,17 @@ def different(rows: Ints) -> Ints:
 
 
 def different_pairs(first: Ints, second: Ints, many: int) -> Pairs:
-    """Return the distinct pairs of numbers below *many*, sorted by the *first* one and by the *second*."""
+    """Return the distinct pairs of numbers, the *second* below *many*, sorted by the *first* one and by the second."""
+    if len(first) and int(first.max()) >= NUMBER // many:
+        rows = different(np.array([first, second]).T)
+        return rows[:, 0], rows[:, 1]
     numbers = np.sort(first * many + second)
     return np.divmod(numbers[changes(numbers)], many)
 
 
 def parts_of(*columns: Ints) -> list[slice]:
     """Return the parts of the sorted *columns* that have equal rows."""
-    bounds = [*np.flatnonzero(changes(*columns)).tolist(), len(columns[0])]
+    bounds = [*changes(*columns).nonzero()[0].tolist(), len(columns[0])]
     return list(map(slice, bounds, bounds[1:]))
 
 
@@ -340,12 +353,12 @@ def in_turn(numbers: Ints) -> list[int]:
     if not len(numbers):
         return turns
     distinct, first = np.unique(numbers[changes(numbers)], return_index=True)
-    return [*turns, *distinct[np.argsort(first)].tolist()]
+    return [*turns, *distinct[first.argsort()].tolist()]
 
 
 def meets(table: Ints) -> bool:
     """Return whether accesses to one memory overlap; a row begins with (low, high)."""
-    by = np.argsort(table[:, 0], kind="stable")
+    by = table[:, 0].argsort(kind="stable")
     return bool((table[by[1:], 0] < np.maximum.accumulate(table[by, 1])[:-1]).any())
 
 
@@ -364,7 +377,7 @@ def in_order(table: Ints, clocks: Clocks) -> bool:
 
 def _neighbours_race(table: Ints, tasks: Ints, segments: list[Segment]) -> bool:
     """Return whether the first two neighbours by their low bytes that overlap and need an order have none; rows as for `in_order`."""
-    by = np.argsort(table[:, 0], kind="stable")
+    by = table[:, 0].argsort(kind="stable")
     first, second = by[:-1], by[1:]
     kinds = table[:, 2]
     need = (kinds[first] != kinds[second]) | (kinds[first] == WRITE)
@@ -381,21 +394,21 @@ def _racing(table: Ints, tasks: Ints, segments: list[Segment], seen: int = 0) ->
     cells = cut(table)
     for earlier, later in pairs(cells, table[cells.row, KIND]):
         foreign = (tasks[earlier] != tasks[later]) & (later >= seen)
-        if foreign.any():
+        if np.count_nonzero(foreign):
             both = different_pairs(earlier[foreign], later[foreign], len(table))
             yield _unordered(table, both, segments)
 
 
 def _overlapping(rows: Ints) -> Pairs:
     """Return all pairs of *rows* that have bytes in common, the earlier row first."""
-    by = np.argsort(rows[:, LOW], kind="stable")
+    by = rows[:, LOW].argsort(kind="stable")
     low, high = rows[by, LOW], rows[by, LOW] + rows[by, SIZE]
     # Those that begin before the end of one of them, and not before it.
     place = np.arange(len(rows))
-    count = np.maximum(np.searchsorted(low, high) - place - 1, 0)
-    ends = np.cumsum(count)
-    first = np.repeat(place, count)
-    second = first + np.arange(len(first)) - np.repeat(ends - count, count) + 1
+    count = np.maximum(low.searchsorted(high) - place - 1, 0)
+    ends = count.cumsum()
+    first = place.repeat(count)
+    second = first + np.arange(len(first)) - (ends - count).repeat(count) + 1
     both = by[first], by[second]
     return np.minimum(*both), np.maximum(*both)
 
@@ -444,44 +457,41 @@ def cut(table: Ints) -> Cells:
     low, high = table[:, LOW], table[:, LOW] + table[:, SIZE]
     # The rows of a task ascend mostly, which a stable sort uses.
     ends = np.concatenate([low, high])
-    ascending = np.argsort(ends, kind="stable")
+    ascending = ends.argsort(kind="stable")
     ends = ends[ascending]
     differ = changes(ends)
     edges, place = ends[differ], np.empty(len(ends), np.int64)
-    place[ascending] = np.cumsum(differ) - 1
+    place[ascending] = differ.cumsum() - 1
     first, last = place[: len(table)], place[len(table) :]
     count = last - first
-    ends = np.cumsum(count)
-    cell = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - count - first, count)
-    row = np.repeat(np.arange(len(table)), count)
+    ends = count.cumsum()
+    cell = np.arange(int(ends[-1]) if len(ends) else 0) - (ends - count - first).repeat(count)
+    row = np.arange(len(table)).repeat(count)
     # Stable, so that the entries of a cell stay in the order of the run.
-    by = np.argsort(cell, kind="stable")
+    by = cell.argsort(kind="stable")
     return Cells(edges, cell[by], row[by])
 
 
-def pairs(cells: Cells, kinds: Ints) -> Iterator[tuple[Ints, Ints]]:
+def pairs(cells: Cells, kinds: Ints) -> Iterator[Pairs]:
     """Yield pairs of rows (earlier, later) that overlap a common cell and have to be ordered.
 
     *kinds* is the kind of each entry.
     """
+    write, atomic = kinds == WRITE, kinds == ATOMIC
+    read = ~(write | atomic)
     # Each is compared with the last write, and non-atomic ones with the last atomic: two atomics need no
     # order.
-    for earlier, later in ((kinds == WRITE, kinds >= READ), (kinds == ATOMIC, kinds != ATOMIC)):
-        if not (earlier.any() and later.any()):
-            continue
-        held, before = _last_before(cells, earlier)
-        held &= later
-        yield cells.row[before[held]], cells.row[held]
-    for earlier, later in (
-        (kinds != WRITE, kinds == WRITE),
-        (kinds == READ, kinds == ATOMIC),
-        (kinds == ATOMIC, kinds == READ),
-    ):
-        if not (earlier.any() and later.any()):
-            continue
-        held, behind = _next_behind(cells, later)
-        held &= earlier
-        yield cells.row[held], cells.row[behind[held]]
+    for earlier, later in ((write, write | ~write), (atomic, ~atomic)):
+        if np.count_nonzero(earlier) and np.count_nonzero(later):
+            held, before = _last_before(cells.cell, earlier)
+            held &= later
+            yield cells.row[before[held]], cells.row[held]
+    for earlier, later in ((~write, write), (read, atomic), (atomic, read)):
+        if np.count_nonzero(earlier) and np.count_nonzero(later):
+            held, before = _last_before(cells.cell[::-1], later[::-1])
+            held &= earlier[::-1]
+            row = cells.row[::-1]
+            yield row[held][::-1], row[before[held]][::-1]
 
 
 def latest(table: Ints, tasks: Ints) -> Ints:
@@ -493,9 +503,9 @@ def latest(table: Ints, tasks: Ints) -> Ints:
     cells = cut(table)
     kinds = table[cells.row, KIND]
     place = np.arange(len(kinds))
-    begin = _begins(cells)
+    begin = changes(cells.cell)
     start = np.maximum.accumulate(np.where((kinds == WRITE) | begin, place, 0))
-    group = np.cumsum(begin) - 1
+    group = begin.cumsum() - 1
     ends = np.append(np.flatnonzero(begin)[1:], len(kinds)) - 1
     entries = np.flatnonzero(place >= start[ends][group])
     key = (cells.cell[entries] * 3 + kinds[entries]) * (int(tasks.max()) + 1) + tasks[cells.row[entries]]
@@ -515,29 +525,12 @@ def _merged(table: Ints, cells: Cells, entries: Ints) -> Ints:
     joined = table[row[first]].copy()
     joined[:, LOW] = cells.edges[cell[first]]
     joined[:, SIZE] = cells.edges[cell[last] + 1] - joined[:, LOW]
-    return joined[np.argsort(joined[:, TIME], kind="stable")]
+    return joined[joined[:, TIME].argsort(kind="stable")]
 
 
-def _begins(cells: Cells) -> Mask:
-    return changes(cells.cell)
-
-
-def _last_before(cells: Cells, wanted: Mask) -> tuple[Mask, Ints]:
-    """Return for each entry whether its cell has an earlier *wanted* entry, and the last such entry."""
-    place = np.arange(len(cells.cell))
-    floor = np.maximum.accumulate(np.where(_begins(cells), place, 0))
-    last = np.maximum.accumulate(np.where(wanted, place, -1))
-    before = np.append(-1, last[:-1]) if len(last) else last
-    return before >= floor, before
-
-
-def _next_behind(cells: Cells, wanted: Mask) -> tuple[Mask, Ints]:
-    """Return for each entry whether its cell has a later *wanted* entry, and the next such entry."""
-    count = len(cells.cell)
-    place = np.arange(count)
-    begin = _begins(cells)
-    end = np.append(begin[1:], True) if count else begin
-    ceiling = np.minimum.accumulate(np.where(end, place, count)[::-1])[::-1]
-    following = np.minimum.accumulate(np.where(wanted, place, count)[::-1])[::-1]
-    behind = np.append(following[1:], count) if count else following
-    return behind <= ceiling, behind
+def _last_before(cell: Ints, wanted: Mask) -> tuple[Mask, Ints]:
+    """Return for each entry whether its *cell* has an earlier *wanted* entry, and the last such entry."""
+    last = np.maximum.accumulate(np.where(wanted, np.arange(len(cell)), -1))
+    before = np.empty_like(last)
+    before[:1], before[1:] = -1, last[:-1]
+    return (before >= 0) & (cell[before] == cell), before
