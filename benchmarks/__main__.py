@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|reports|timing|debugger|checkers|mistakes|start|toolkit|judge|torch|threads] [--page FILE]``; or `growth`, `costs`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, `flaggems CHECKOUT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|reports|timing|debugger|checkers|mistakes|planted|start|toolkit|judge|torch|threads] [--page FILE]``; or `growth`, `costs`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, `flaggems CHECKOUT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from benchmarks.growth import main as growth
 from benchmarks.hot_path import hot_path
 from benchmarks.judge import judging
 from benchmarks.memory import memory
-from benchmarks.mistakes import mistakes
+from benchmarks.mistakes import mistakes, planted
 from benchmarks.native import native
 from benchmarks.operators import operators
 from benchmarks.pages import put_between
@@ -46,6 +46,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "debugger": debugger,
     "checkers": checkers,
     "mistakes": mistakes,
+    "planted": planted,
     "start": start_up,
     "toolkit": toolkit,
     "judge": judging,

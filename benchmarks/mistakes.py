@@ -1,8 +1,15 @@
-"""The cost of a mistake: the check of a large launch with one, over that of its correct twin, interleaved in one process."""
+"""The cost of a mistake: the check of a launch with one, over that of its correct twin, interleaved in one process.
 
+`mistakes` takes one large kernel with each kind of mistake, `planted` the planted faults of `tests/quality`, which are short and in Python.
+"""
+
+import gc
+import importlib
+import operator
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +26,9 @@ from mlusim.observe.names import CHECKERS
 
 TASKS, TURNS, WIDTH = 16, 64, 1024
 ROUNDS = 9
+ROUNDS_OF_PLANTED = 40  # they are short
+LIMIT = 2.0
+PLANTED = Path(__file__).resolve().parents[1] / "tests" / "quality"
 SOURCE = """#include <bang.h>
 #define N 1024
 __nram__ float a[2 * N], b[N];
@@ -48,20 +58,20 @@ __mlu_entry__ void Turns(float *out, const float *in, int turns, int mistake) {
 }
 """
 KINDS = {
-    "an overflow in each turn": (1, 0, 2.0),
-    "a copy out of bounds in the last turn of the last task": (2, 0, 2.0),
-    "a scalar load that is not aligned, in each turn": (10, 0, 2.0),
-    "a barrier of the cluster in a Block task, in each turn": (11, 0, 2.0),
-    "a task that leaves before the last barrier of its union": (14, 15, 2.0),
-    "a missing __sync() on a core": (3, 9, 2.0),
-    "tasks that write the same bytes": (7, 0, 2.0),
-    "tasks that store the same words": (8, 0, 2.5),
-    "unwritten bytes stored": (5, 0, 2.0),
-    "unwritten bytes that a sum takes, stored": (12, 13, 2.5),
-    "an unwritten scalar that decides": (6, 0, 2.0),
-    "a missing __sync() after which unwritten bytes are read": (4, 9, 3.0),
+    "an overflow in each turn": (1, 0),
+    "a copy out of bounds in the last turn of the last task": (2, 0),
+    "a scalar load that is not aligned, in each turn": (10, 0),
+    "a barrier of the cluster in a Block task, in each turn": (11, 0),
+    "a task that leaves before the last barrier of its union": (14, 15),
+    "a missing __sync() on a core": (3, 9),
+    "tasks that write the same bytes": (7, 0),
+    "tasks that store the same words": (8, 0),
+    "unwritten bytes stored": (5, 0),
+    "unwritten bytes that a sum takes, stored": (12, 13),
+    "an unwritten scalar that decides": (6, 0),
+    "a missing __sync() after which unwritten bytes are read": (4, 9),
 }
-"""The mistakes by their numbers in the kernel, each with the number of its correct twin and the most that it may cost."""
+"""The mistakes by their numbers in the kernel, each with the number of its correct twin."""
 
 FAULTS = (2, 14)  # mistakes that end the launch
 UNIONS = (14, 15)  # kernels of which the tasks run in unions
@@ -75,15 +85,47 @@ def mistakes() -> Iterator[Row]:
         path = Path(folder) / "turns.mlu"
         path.write_text(SOURCE)
         kernel, correct = (bangc.load(path)["Turns"] for _ in range(2))
-        for name, (mistake, twin, limit) in KINDS.items():
-            pairs = []
-            for _ in range(ROUNDS + 1):
+        for name, (mistake, twin) in KINDS.items():
+
+            def right(twin: int = twin) -> float:
                 _check(kernel, twin)  # what an earlier check has shown of the mistake is forgotten
-                pairs.append((_check(correct, twin), _check(kernel, mistake)))
-            del pairs[0]
-            without, wrong = (min(times) for times in zip(*pairs, strict=True))
-            told = f"{wrong * 1e3:.0f} ms, without it {without * 1e3:.0f} ms"
-            yield Row(name, wrong / without, limit, "x without", told)
+                return _check(correct, twin)
+
+            yield _row(name, right, lambda mistake=mistake: _check(kernel, mistake), ROUNDS)
+
+
+def planted() -> Iterator[Row]:
+    """Yield the cost of each planted fault over its innocent twin, the dearest first."""
+    sys.path.insert(0, str(PLANTED))
+    importlib.import_module("quality_score")  # it plants them
+    plants = importlib.import_module("quality_plants")
+    rows = [
+        _row(
+            it.name.replace("_", " "),
+            lambda it=it: _seconds(lambda: plants.findings(it, wrong=False)),
+            lambda it=it: _seconds(lambda: plants.findings(it, wrong=True)),
+            ROUNDS_OF_PLANTED,
+        )
+        for it in plants.PLANTS
+    ]
+    yield from sorted(rows, key=operator.attrgetter("measured"), reverse=True)
+
+
+def _row(name: str, right: Callable[[], float], wrong: Callable[[], float], rounds: int) -> Row:
+    """Return the least time of *rounds* of *wrong* over that of *right*, in turn; garbage is collected between them."""
+    pairs = []
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(rounds + 1):
+            pairs.append((right(), wrong()))
+            gc.collect(0)
+    finally:
+        if enabled:
+            gc.enable()
+    without, measured = (min(times) for times in zip(*pairs[1:], strict=True))
+    told = f"{measured * 1e3:.1f} ms, without it {without * 1e3:.1f} ms"
+    return Row(name, measured / without, LIMIT, "x without", told)
 
 
 def _check(kernel: Any, mistake: int) -> float:
@@ -92,10 +134,20 @@ def _check(kernel: Any, mistake: int) -> float:
     many = TASKS * TURNS * WIDTH
     out, given = device.put(np.zeros(many, np.float32)), device.put(np.ones(many, np.float32))
     observe = [checker() for checker in CHECKERS.values()]
+    kind = UNION1 if mistake in UNIONS else BLOCK
+    arguments = out, given, TURNS, mistake
+
+    def launch() -> None:
+        try:
+            device.launch(kernel, TASKS, kind, arguments, observe=observe, engine=NATIVE)
+        except Fault:
+            assert mistake in FAULTS
+
+    return _seconds(launch)
+
+
+def _seconds(function: Callable[[], object]) -> float:
+    """Return the seconds of CPU that *function* takes."""
     begin = time.process_time()
-    try:
-        kind = UNION1 if mistake in UNIONS else BLOCK
-        device.launch(kernel, TASKS, kind, (out, given, TURNS, mistake), observe=observe, engine=NATIVE)
-    except Fault:
-        assert mistake in FAULTS
+    function()
     return time.process_time() - begin
