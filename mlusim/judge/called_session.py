@@ -17,7 +17,7 @@ from mlusim.toolkit.server.session import FROM_DEVICE, TO_DEVICE
 # How each request affects the followed bytes; a request outside of the first two sets is refused.
 FOLLOWED = frozenset(("LAUNCH", "COPY", "SET", "CNNL", "DURATION"))
 HARMLESS = frozenset(
-    ("RECORD", "KERNEL", "SIZES", "MALLOC", "FREE", "QUEUE", "QUEUE_END", "SYNC", "NOTIFIER", "NOTIFIER_END", "PLACE", "WAIT",
+    ("IMAGE", "KERNEL", "SIZES", "MALLOC", "FREE", "QUEUE", "QUEUE_END", "SYNC", "NOTIFIER", "NOTIFIER_END", "PLACE", "WAIT",
      "QUEUE_WAIT", "ATTRIBUTE", "NAME", "MEMORY", "WHERE", "KIND", "DEVICES", "RESET", "RANGE", "REFUSED", "END", "DESCRIBE", "TOUCHED", "SYMBOL", "LINE")
 )  # fmt: skip
 # Shared memory is refused, since another process could compute with it unseen; so are names of constants, for
