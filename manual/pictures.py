@@ -38,7 +38,8 @@ from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 from mlusim.plan.svg import layout_svg
 from mlusim.report.page.excerpt import excerpt_of
-from mlusim.report.page.pipes import LEFT, MARKS, legend, pipe_picture
+from mlusim.report.page.pipes import LEFT, legend, pipe_picture
+from mlusim.report.page.writer import MARKS
 from mlusim.report.profiled import profiled
 
 ROOT = Path(__file__).parents[1]
@@ -133,7 +134,7 @@ def _pipes() -> str:
     marks, x = "", LEFT
     for kind, look, told in legend(excerpt):
         width = 24 if kind in ("arrow", "dashed") else 14
-        marks += f'<g transform="translate({x:g} 40)">{MARKS[kind].format(look=look)}<text x="{width}" y="10">{escape(told)}</text></g>\n'
+        marks += f'<g transform="translate({x:g} 40)">{MARKS[kind].format(color=f"var(--{look})")}<text x="{width}" y="10">{escape(told)}</text></g>\n'
         x += width + 6.4 * len(told) + 18
     return _on_paper(pipe_picture(excerpt), f"{excerpt.kernel}: {excerpt.headline}", marks)
 

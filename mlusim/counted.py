@@ -57,6 +57,16 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.1f}%" if fraction < 0.0995 and fraction else f"{100 * fraction:.0f}%"
 
 
+def changed(fraction: float) -> str:
+    """Return a change as a percentage with its sign: "+10.2%"; "same" for none."""
+    return f"{100 * fraction:+.1f}%" if fraction else "same"
+
+
+def gain(factor: float | None) -> str:
+    """Return how many times as fast something is: "1.25x"; a dash for none."""
+    return "-" if factor is None else f"{factor:.2f}x"
+
+
 def times(factor: float | None) -> str:
     """Return a factor: "2.1x"; a dash for none."""
     if factor is None:
@@ -77,6 +87,12 @@ def band(ends: tuple[float, float] | None) -> str:
 def microseconds(time_us: float) -> str:
     """Return a time with one decimal and thousands: "1,746.2"."""
     return f"{time_us:,.1f}"
+
+
+def precise(time_us: float) -> str:
+    """Return a time of one launch or candidate, with two decimals and thousands: "1,746.25"."""
+    # Launches and candidates differ by less than the tenths that sums of many calls are told in.
+    return f"{time_us:,.2f}"
 
 
 def error(value: float | str | None) -> str:

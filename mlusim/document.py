@@ -1,6 +1,7 @@
 """The output of a verb, as a value: facts for programs, and parts for people: tables, facts by name, sentences, notes, source excerpts.
 
 The terminal, a page and Markdown are written from the same parts, and JSON from the facts; which of them is asked for, a verb does not know.
+Parts that only a page has, as pictures and what folds, are below; `mlusim.report.page.writer` writes them.
 JSON has no NaN, no infinity, and no types of NumPy or attrs.
 """
 
@@ -14,6 +15,7 @@ from attrs import frozen
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 
 @frozen
@@ -36,6 +38,116 @@ class Document:
 
     facts: Callable[[], Mapping[str, Any]]
     parts: "Callable[[], Iterable[Part]]"
+
+
+# -- parts that only a page has ---------------------------------------------------------------------
+
+GOOD, BAD = "good", "bad"
+
+
+@frozen
+class Card:
+    """A *figure* with its unit, *what* it measures, and a *note*; *tone* is `GOOD`, `BAD` or ""."""
+
+    figure: str
+    what: str
+    note: str = ""
+    tone: str = ""
+
+
+@frozen
+class PageHead:
+    """The head of a page: the *title*, the *answer* to the verb's question in one line, and three to five figures."""
+
+    title: str
+    answer: str
+    cards: Sequence[Card] = ()
+    tone: str = ""
+
+
+@frozen
+class Chart:
+    """A picture as an SVG element, which *zooms* unless it is a map of memory."""
+
+    svg: str
+    zooms: bool = True
+
+
+@frozen
+class Legend:
+    """The meaning of the marks of a chart, after *words*: kind of mark (work, wait, arrow, dashed), colour, meaning."""
+
+    marks: Iterable[tuple[str, str, str]]
+    words: str = ""
+
+
+@frozen
+class ExcerptLine:
+    """A line of source, with how hot it is (0 to 1) or its *look*; ``parts`` of its bar are (colour, percentage of the widest)."""
+
+    number: int
+    text: str
+    heat: float = 0.0
+    share: str = ""
+    count: str = ""
+    parts: tuple[tuple[str, float], ...] = ()
+    tip: str = ""
+    look: str = ""
+
+
+@frozen
+class SourceExcerpt:
+    """A file as runs of lines; other lines are left out."""
+
+    file: str
+    runs: tuple[tuple[ExcerptLine, ...], ...]
+
+
+@frozen
+class BulletList:
+    """Sentences or parts, each an item of a list."""
+
+    parts: "Iterable[RenderableType]"
+
+
+@frozen
+class PageSection:
+    """Parts under a title; a link leads to *place*; it folds unless *opened* is None."""
+
+    title: "str | Text"
+    parts: "Iterable[PagePart]"
+    place: str = ""
+    opened: bool | None = None
+
+
+@frozen
+class Box:
+    """Parts in a frame, under a title if it has one."""
+
+    title: str
+    parts: "Iterable[PagePart]"
+
+
+@frozen
+class SideBySide:
+    """Parts side by side, where there is room."""
+
+    parts: "Iterable[PagePart]"
+
+
+@frozen
+class Contents:
+    """Links to the *sections* that have a place."""
+
+    sections: Sequence[PageSection]
+
+
+PagePart: TypeAlias = (
+    "Part | Chart | Legend | SourceExcerpt | BulletList | PageSection | Box | SideBySide | Contents"
+)
+
+
+# -- Markdown and JSON ------------------------------------------------------------------------------
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -44,7 +44,10 @@ class Grid:
     def add_row(self, *cells: "Cell", style: str = "") -> None:
         """Add a row; cells that are left out are empty."""
         whole = cells + ("",) * (len(self.columns) - len(cells))
-        self.rows.append((tuple(map(_escaped, whole)), style))
+        shown = tuple(
+            [cell if type(cell) is str and cell.isprintable() else _escaped(cell) for cell in whole]
+        )
+        self.rows.append((shown, style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render the columns side by side, or row by row where they are too wide for that."""
@@ -185,11 +188,15 @@ def _styled(console: Console, cell: "Cell", base: Style | None) -> Iterable[Segm
 
 def _escaped(cell: "Cell") -> "Cell":
     """Return the cell with control bytes as they will be shown, so that its column is as wide as that."""
+    words = _words(cell)
+    if words.isprintable():
+        return cell
+    words = lines_shown(words)
     if isinstance(cell, str):
-        return lines_shown(cell)
+        return words
     if isinstance(cell, NameCell):
-        return evolve(cell, text=lines_shown(cell.text))
-    return cell if lines_shown(cell.plain) == cell.plain else Text(lines_shown(cell.plain), style=cell.style)
+        return evolve(cell, text=words)
+    return cell if words == cell.plain else Text(words, style=cell.style)
 
 
 LONG = 16  # characters: a longer word of a text may go on in the next line, a name may not
@@ -262,6 +269,29 @@ class NameCell:
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
         """Render the lines, one after the other."""
         yield Text("\n".join(self.lines(options.max_width)), no_wrap=True, style=self.style)
+
+
+class PageCell(Text):
+    """Text of which a page shows more than a terminal: *bars*, a *note* in small type, and *others* that are alike, folded.
+
+    A bar is (colour, share, words); several are parts of one.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        style: str = "",
+        *,
+        bars: Iterable[tuple[str, float, str]] = (),
+        note: str = "",
+        others: Sequence[str] = (),
+    ) -> None:
+        super().__init__(text, style)
+        self.bars, self.note, self.others = tuple(bars), note, others
+
+    def __bool__(self) -> bool:
+        """Return whether a page shows anything in it."""
+        return bool(self.plain or self.bars)
 
 
 Cell = str | Text | NameCell

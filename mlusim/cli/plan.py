@@ -15,7 +15,7 @@ from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.cli import cases, options, plan_answer, plan_source, programs, show
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.counted import counted
-from mlusim.document import json_text
+from mlusim.document import BAD, GOOD, Card, json_text
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.files.writing import check_writable
@@ -26,7 +26,6 @@ from mlusim.plan.layout import Layout
 from mlusim.plan.plan import Plan, check_names, choose, values_of
 from mlusim.plan.solver import Frontier, Largest
 from mlusim.plan.svg import frontier_svg, layout_svg, plan_column
-from mlusim.report.page.frame import BAD, GOOD, Card
 from mlusim.text_grid import table
 
 UNKNOWN = "?"  # the format of a file whose suffix is unknown

@@ -11,11 +11,11 @@ from mlusim.cli import options, show
 from mlusim.cli.arguments.listing import PLAN_FORMATS
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.counted import plural
-from mlusim.document import Unfolded, json_text
+from mlusim.document import BAD, GOOD, Card, Chart, PageHead, PagePart, PageSection, Unfolded, json_text
 from mlusim.errors import UsageError
 from mlusim.plan.solver import Frontier
 from mlusim.plan.svg import BoardColumn, boards_svg
-from mlusim.report.page.frame import BAD, GOOD, Card, PageHead, folded, plain_page, text_of, view_html
+from mlusim.report.page.writer import page, text_of
 
 SUFFIXES = {f".{form}": form for form in PLAN_FORMATS if form != TEXT}
 WIDTH = 110  # characters of a line of text
@@ -142,7 +142,8 @@ def _page(answers: Sequence[PlanAnswer], title: str) -> str:
     cards = answers[0].cards if len(answers) == 1 else [card for a in answers for card in a.cards[:1]]
     told = "; ".join(dict.fromkeys(a.told for a in answers if a.told))
     head = PageHead(title, told, cards, GOOD if all(a.good for a in answers) else BAD)
-    shown = [view_html(a.view) for a in answers if a.view is not None]
-    details = folded("Details", "\n".join(shown), opened=not drawings) if shown else ""
-    figures = "\n".join(f'<figure class="plan drawn card">{svg}</figure>' for svg in drawings)
-    return plain_page(head, f"{figures}\n{details}")
+    parts: list[PagePart] = [Chart(svg, zooms=False) for svg in drawings]
+    shown = [a.view for a in answers if a.view is not None]
+    if shown:
+        parts.append(PageSection("Details", shown, opened=not drawings))
+    return page(head, parts)

@@ -11,7 +11,7 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli import options, plan_answer, programs, show
 from mlusim.counted import counted, plural
-from mlusim.document import members
+from mlusim.document import BAD, GOOD, Card, members
 from mlusim.errors import Fault, MlusimError, StatusError, UsageError, said, shown_file
 from mlusim.files.reading import shown
 from mlusim.machine.kernel import estimate_in
@@ -24,7 +24,6 @@ from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.largest import BRANCHES, Binding, LargestValue, Shapes, carvings_of, largest_value
 from mlusim.programs.other_calls import HostFunctionCall
 from mlusim.programs.shape_answers import SampledFrontier, TestedClaim, frontier_of, tested_claim
-from mlusim.report.page.frame import BAD, GOOD, Card
 from mlusim.text_grid import table
 
 if TYPE_CHECKING:

@@ -92,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
     ]
     gate = report_gate(args, wanted)
     records = campaign.kept(args, wanted, args.keep) if keeps else campaign.perform(wanted, args.jobs)
-    measured = [measured_call(record) for record in records]
+    gated = args.baseline or args.write_baseline
+    measured = [measured_call(record) for record in records] if gated else []
     comparison = gate.compared(measured, exists)
     asked = form == "html" or args.what_if
     studies = campaign.studies_of(records, args.jobs) if asked else []

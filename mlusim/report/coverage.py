@@ -1,19 +1,32 @@
 """Coverage of lines and branches over many runs: a record that is stored and merged, as text, as an lcov file, as a page."""
 
-import html
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import asdict, field, frozen
+from rich.text import Text
 
 from mlusim.counted import counted, plural
-from mlusim.document import json_text
+from mlusim.document import (
+    BAD,
+    GOOD,
+    Box,
+    Card,
+    ExcerptLine,
+    Legend,
+    PageHead,
+    PagePart,
+    PageSection,
+    SourceExcerpt,
+    json_text,
+)
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import read_json, read_text, typed
 from mlusim.files.writing import write_text
-from mlusim.report.page.frame import BAD, GOOD, Card, PageHead, folded, plain_page
+from mlusim.report.page.writer import page
+from mlusim.text_grid import Grid, PageCell, table
 
 FORM = "mlusim coverage 1"
 
@@ -237,10 +250,13 @@ def lcov(record: CoverageRecord) -> str:
 
 
 _KEYS = (
-    '<p><span class="ran mark">ran</span><span class="part-ran mark">ran, and a test in it never came out one way</span>'
-    '<span class="never mark">never ran</span></p>\n'
-    '<p class="soft">Beside each line are its number and how often it ran, added over all tasks; a line that is pointed at names the '
-    "tasks and what its tests gave.</p>"
+    ("work", "ran", "ran"),
+    ("work", "part-ran", "ran, and a test in it never came out one way"),
+    ("work", "never", "never ran"),
+)
+_NOTE = (
+    "SideBySide each line are its number and how often it ran, added over all tasks; a line that is pointed at names the "
+    "tasks and what its tests gave."
 )
 
 
@@ -253,11 +269,16 @@ def coverage_page(record: CoverageRecord) -> str:
     summary = record.to_json()["summary"]
     whole = [file["ran"] == file["lines"] and file["branches_ran"] == file["branches"] for file in summary]
     sources = [
-        f'<div id="file{number}">{folded(shown_file(file["file"]), _source(record, file["file"]), opened=not every or len(summary) == 1)}</div>'
+        PageSection(
+            shown_file(file["file"]),
+            [_source(record, file["file"])],
+            f"file{number}",
+            opened=not every or len(summary) == 1,
+        )
         for number, (file, every) in enumerate(zip(summary, whole, strict=True))
     ]
-    body = "\n".join([_index(summary), _KEYS, *sources])
-    return plain_page(_head(record, summary, whole), body)
+    parts: list[PagePart] = [Box("", [_index(summary)]), Legend(_KEYS), Text(_NOTE, "dim"), *sources]
+    return page(_head(record, summary, whole), parts)
 
 
 def _head(record: CoverageRecord, summary: Sequence[Mapping[str, Any]], whole: Sequence[bool]) -> PageHead:
@@ -282,28 +303,34 @@ def _part(some: int, every: int) -> str:
     return "-" if not every else "100%" if some == every else f"{min(100 * some / every, 99.9):.1f}%"
 
 
-def _index(summary: Sequence[Mapping[str, Any]]) -> str:
+def _index(summary: Sequence[Mapping[str, Any]]) -> Grid:
     """Return the table of the files, the least covered first; each links to its source."""
-    rows = []
-    for number, file in sorted(enumerate(summary), key=lambda row: row[1]["ran"] - row[1]["lines"]):
-        bar = f'<span class="bar"><i class="c6" style="width:{100 * file["ran"] / max(file["lines"], 1):.1f}%"></i></span>'
-        missing = ", ".join([*file["missing"], *file["branches_missing"]])
-        rows.append(
-            f'<tr><td class="name"><a href="#file{number}">{html.escape(shown_file(file["file"]))}</a></td><td class="n">{file["ran"]:,} of {file["lines"]:,}</td>'
-            f'<td class="wide">{bar}</td><td class="n">{file["branches_ran"]:,} of {file["branches"]:,}</td><td>{html.escape(missing)}</td></tr>'
-        )
-    heads = (
-        '<tr><th>file</th><th class="n">lines</th><th></th><th class="n">branches</th><th>never ran</th></tr>'
+    shown = table(
+        "file",
+        "lines",
+        "ran",
+        "branches",
+        "never ran",
+        right=("lines", "branches"),
+        fold=("file", "never ran"),
     )
-    return f'<div class="card"><table>{heads}\n{"".join(rows)}</table></div>'
+    for number, file in sorted(enumerate(summary), key=lambda row: row[1]["ran"] - row[1]["lines"]):
+        shown.add_row(
+            Text(shown_file(file["file"]), f"link #file{number}"),
+            f"{file['ran']:,} of {file['lines']:,}",
+            PageCell("", bars=[("c6", file["ran"] / max(file["lines"], 1), "")]),
+            f"{file['branches_ran']:,} of {file['branches']:,}",
+            ", ".join([*file["missing"], *file["branches_missing"]]),
+        )
+    return shown
 
 
-def _source(record: CoverageRecord, name: str) -> str:
+def _source(record: CoverageRecord, name: str) -> SourceExcerpt | Text:
     """Return the source of the file *name* with its coverage."""
     counts = record.counts(name)
     try:
         text = read_text(name).splitlines()
-    # A record may be read on another machine: without the source, the line numbers and counts are shown.
+    # A record may be read on another machine, where its summary is shown alone.
     except UsageError:
         text = []
     outcomes: dict[int, list[str]] = {}
@@ -311,15 +338,11 @@ def _source(record: CoverageRecord, name: str) -> str:
         told = f"column {column}: " + ", ".join(f"{outcome} {count}" for outcome, count in of.items())
         outcomes.setdefault(line, []).append(told)
     unmet = {line for (line, _), of in record.outcomes(name).items() if not all(of.values())}
-    rows = [
+    rows = tuple(
         _row(number, line, counts.get(number), record.files[name].get(str(number), {}), outcomes, unmet)
         for number, line in enumerate(text, 1)
-    ]
-    return (
-        f"<pre class='source'>{''.join(rows)}</pre>"
-        if rows
-        else '<p class="soft">The source is not here.</p>'
     )
+    return SourceExcerpt("", (rows,)) if rows else Text("The source is not here.", "dim")
 
 
 def _row(
@@ -329,10 +352,9 @@ def _row(
     tasks: Mapping[str, int],
     outcomes: Mapping[int, Sequence[str]],
     unmet: Collection[int],
-) -> str:
-    kind = "" if count is None else "never" if not count else "part-ran" if number in unmet else "ran"
-    told = "" if count is None else str(count)
+) -> ExcerptLine:
+    look = "" if count is None else "never" if not count else "part-ran" if number in unmet else "ran"
     ran = ", ".join("memory core" if task == "-1" else f"task {task}: {n}" for task, n in tasks.items())
     # In the tooltip, since the list of a hundred tasks would be a page wide.
-    title = "; ".join(filter(None, [ran, *outcomes.get(number, [])]))
-    return f'<span class="{kind}" title="{title}"><span class="n">{number}</span><span class="n">{told}</span>  {html.escape(line)}</span>'
+    tip = "; ".join(filter(None, [ran, *outcomes.get(number, [])]))
+    return ExcerptLine(number, line, count="" if count is None else str(count), tip=tip, look=look)

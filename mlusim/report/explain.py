@@ -277,9 +277,11 @@ def busy_of(record: "CallRecord") -> dict[str, float]:
 
 
 def _shares(record: "CallRecord", of: Callable[[Figures], Mapping[str, float]]) -> dict[str, float]:
-    """Return the weighted means over all launches of each figure in *of*."""
-    names = dict.fromkeys(n for launch in record.launches if launch.figures for n in of(launch.figures))
-    return {name: weighted(record, lambda one: of(one)[name]) or 0.0 for name in names}  # noqa: B023
+    """Return the means of the shares *of* a launch's figures over all launches, weighted by their times."""
+    timed = [(launch.time_us, of(launch.figures)) for launch in record.launches if launch.figures is not None]
+    whole = sum([time for time, _ in timed])
+    names = dict.fromkeys([name for _, shares in timed for name in shares])
+    return {name: sum([t * shares[name] for t, shares in timed]) / whole if whole else 0.0 for name in names}
 
 
 def weighted(record: "CallRecord", of: Callable[[Figures], float]) -> float | None:

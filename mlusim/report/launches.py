@@ -1,18 +1,18 @@
 """Launches of any origin for a terminal; `mlusim.report.launch_files` has them for programs."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from mlusim.counted import count, counted, percent, size
+from mlusim.counted import count, counted, percent, precise, size
 from mlusim.machine.launch import Launch
 from mlusim.report.advice import advice
 from mlusim.report.explain import because
 from mlusim.report.figures import figures, reached
 from mlusim.report.tables import LINES_NOTE, advice_table, launch_lines
-from mlusim.text_grid import facts, table
+from mlusim.text_grid import Grid, facts, table
 
 DEAREST = 8  # lines that are shown unless all are requested
 MOST = 4  # launches that are shown individually; if there are more, the most expensive ones
@@ -28,7 +28,7 @@ def time(launch: Launch) -> str:
     if math.isnan(launch.time_us):
         return "not timed"
     band = launch.time_band
-    return f"{launch.time_us:,.2f} us ({band[0]:,.2f} to {band[1]:,.2f})"
+    return f"{precise(launch.time_us)} us ({precise(band[0])} to {precise(band[1])})"
 
 
 def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
@@ -83,7 +83,10 @@ def launches_view(
     parts: list[RenderableType] = []
     shown = list(numbered)
     if len(numbered) > 1:
-        parts.append(_overview(numbered))
+        total = sum(launch.time_us for _, launch in numbered)
+        overview = launches_table(numbered, {launch.board: total for _, launch in numbered})
+        overview.title = f"{counted(len(numbered), 'launch', 'launches')}, {precise(total)} us"
+        parts.append(overview)
     if len(numbered) > MOST and not every:
         dearest = sorted(numbered, key=lambda one: -one[1].time_us)[:MOST]
         shown = sorted(dearest, key=lambda one: one[0])
@@ -97,19 +100,30 @@ def launches_view(
     return Group(*parts)
 
 
-def _overview(numbered: Sequence[tuple[int, Launch]]) -> RenderableType:
-    total = sum(launch.time_us for _, launch in numbered)
-    made = table(
-        "launch", "kernel", "dim", "kind", "time us", "share", "bound", right=("launch", "time us", "share"),
-        fold=("kernel",), title=f"{counted(len(numbered), 'launch', 'launches')}, {total:,.2f} us",
+def launches_table(
+    numbered: Sequence[tuple[int, Launch]], totals: Mapping[str, float], *, links: Container[int] = ()
+) -> Grid:
+    """Return a row for each launch with its share of the time of its board, *totals*; on a page *links* lead to parts about launches."""
+    boards = ("board",) if len(totals) > 1 else ()
+    findings = ("findings",) if links and any(launch.findings for _, launch in numbered) else ()
+    shown = table(
+        "launch", "kernel", *boards, "dim", "kind", "time us", "share", "bound", *findings,
+        right=("launch", "time us", "share", *findings), fold=("kernel",),
     )  # fmt: skip
     for number, launch in numbered:
-        part = percent(launch.time_us / total) if total > 0 else "-"
-        dim = ",".join(map(str, launch.dim))
-        made.add_row(
-            str(number), launch.kernel, dim, launch.kind, f"{launch.time_us:,.2f}", part, launch.bound
+        total = totals[launch.board]
+        shown.add_row(
+            Text(str(number), f"link #launch{number}" if number in links else ""),
+            launch.kernel,
+            *((launch.board,) if boards else ()),
+            ",".join(map(str, launch.dim)),
+            launch.kind,
+            precise(launch.time_us),
+            percent(launch.time_us / total) if total > 0 else "-",
+            launch.bound,
+            *((str(len(launch.findings) or ""),) if findings else ()),
         )
-    return made
+    return shown
 
 
 def show(launches: Sequence[Launch]) -> None:

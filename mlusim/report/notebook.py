@@ -5,7 +5,6 @@ import linecache
 import traceback
 from collections.abc import Iterator
 from functools import singledispatch
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,10 @@ from mlusim.report.advice import advice
 from mlusim.report.explain import bottleneck, costliest_line
 from mlusim.report.launches import launch_view, launches_view, time, title
 from mlusim.report.page.excerpt import excerpt_of
+from mlusim.report.page.parts import place_of
 from mlusim.report.page.pictures import memories_of
 from mlusim.report.page.pipes import chart_html
+from mlusim.report.page.writer import parts_html
 from mlusim.report.profiled import Profiled
 from mlusim.text_grid import facts
 
@@ -68,14 +69,12 @@ def html_of(value: object) -> str:
 
 def _card(launch: Launch) -> str:
     """Return the summary of a launch: its time with the band, the cause and its line, advice, the map of its memory."""
-    parts = [f"<b>{escape(title(launch))}: {escape(time(launch))}</b>"]
-    parts += [escape(words) for words in (bottleneck(launch),) if words]
+    told = [Text(f"{title(launch)}: {time(launch)}", "bold")]
+    told += [Text(words) for words in (bottleneck(launch),) if words]
     line = costliest_line(launch)
-    if line is not None:
-        code = f": <code>{escape(line.text)}</code>" if line.text else ""
-        parts.append(f"<b>{escape(line.where)}</b> {escape(line.words)}{code}")
-    parts += [f"What would help most: {escape(str(one))}" for one in advice(launch)[:1]]
-    return f'<div style="margin:4px 0">{"<br>".join(parts)}</div>{memories_of(launch)}'
+    told += [place_of(line)] if line is not None else []
+    told += [Text(f"What would help most: {change}") for change in advice(launch)[:1]]
+    return parts_html([Text("\n").join(told)]) + memories_of(launch)
 
 
 def _console(value: object) -> Console:

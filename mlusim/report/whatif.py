@@ -7,12 +7,12 @@ from attrs import asdict, frozen
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mlusim.counted import band, microseconds, share
+from mlusim.counted import band, gain, microseconds, share
 from mlusim.document import markdown_table
 from mlusim.report.efficiency import launched_by
 from mlusim.report.figures import BEYOND, OVER
 from mlusim.report.record import CallRecord
-from mlusim.text_grid import table
+from mlusim.text_grid import PageCell, table
 
 RECORDED, RETIMED, RUN, FAILS = "recorded", "re-timed", "run", "fails"
 WORK = 300_000  # instructions, roughly, that a case may take on one board to be run again on many
@@ -96,16 +96,27 @@ def _representative(cases: Mapping[str, tuple[float, int]]) -> str:
 
 
 FIGURES = ("us", "band", "speed-up", "IO", "compute", "class")
-"""The heads of `cells` in a terminal and on a page."""
+"""The heads of `cells`."""
 
 
 def what_if_table(study: WhatIfStudy) -> RenderableType:
     """Return the time, speed-up and efficiencies by board, then the reasons for runs and for failures."""
     title = f"{study.operator} {study.case or 'own arrays'}"
     shown = table("board", "arch", *FIGURES, "how", right=FIGURES, title=title)
+    best = max((row.speed_up or 0.0 for row in study.rows), default=0.0) or 1.0
     for row in study.rows:
         style = "bold red" if row.failure else "bold" if row.how == RECORDED else ""
-        shown.add_row(row.board, row.arch, *cells(row), Text(row.how, style=style))
+        time_us, ends, faster, *others = cells(row)
+        bars = [] if row.speed_up is None else [("c0", row.speed_up / best, "")]
+        shown.add_row(
+            row.board,
+            row.arch,
+            time_us,
+            ends,
+            PageCell(faster, bars=bars),
+            *others,
+            Text(row.how, style=style),
+        )
     lines = [Text.assemble((", ".join(boards), "bold"), f": {sentence}") for sentence, boards in notes(study)]
     return Group(shown, *lines, Text("  ".join(remarks(study)), style="dim"))
 
@@ -122,18 +133,18 @@ def remarks(study: WhatIfStudy) -> Iterator[str]:
         yield why
 
 
-def cells(row: WhatIfRow) -> Iterator[str]:
-    """Yield the numbers of *row* as text, dashes for missing ones."""
-    yield "-" if row.time_us is None else microseconds(row.time_us)
-    yield band(row.time_band)
-    yield "-" if row.speed_up is None else f"{row.speed_up:.2f}x"
-    for of_theory, reached in (
-        (row.io_efficiency, row.bandwidth_share),
-        (row.compute_efficiency, row.compute_share),
-    ):
-        found = reached if of_theory is None else of_theory
-        yield "-" if found is None else share(found)
-    yield row.grade or "-"
+def cells(row: WhatIfRow) -> list[str]:
+    """Return the numbers of *row* as text, dashes for missing ones."""
+    io = row.bandwidth_share if row.io_efficiency is None else row.io_efficiency
+    compute = row.compute_share if row.compute_efficiency is None else row.compute_efficiency
+    return [
+        "-" if row.time_us is None else microseconds(row.time_us),
+        band(row.time_band),
+        gain(row.speed_up),
+        "-" if io is None else share(io),
+        "-" if compute is None else share(compute),
+        row.grade or "-",
+    ]
 
 
 def notes(study: WhatIfStudy) -> list[tuple[str, list[str]]]:

@@ -187,7 +187,8 @@ def test_all_cases_are_on_one_page(project, cli):
     assert [] == [name for name in ("small", "file", "wrong") if f"Scale ({name})" not in done.out]
     assert "Scale (large)" not in done.out
     assert re.search(
-        r'bad ended">wrong: dst: .*FAILED.*\nlarge: [A-Za-z]+: __memcpy', done.out.partition("<main>")[2]
+        r'<pre class="bad">wrong: dst: .*FAILED.*\nlarge: [A-Za-z]+: __memcpy',
+        done.out.partition("<main>")[2],
     )
 
 

@@ -318,7 +318,7 @@ def test_several_boards_are_compiled_for_and_shown_side_by_side(cli, tmp_path, m
     )
     assert ('fill="none" stroke-dasharray' in untouched, 'fill="none"' in painted) == (True, False)
     assert re.search(
-        r'<tr><td>c</td><td class="n">[\d,]+</td><td class="n">-</td><td class="n">[\d,]+</td><td>untouched</td>',
+        r'<tr><td class="name">c</td><td class="n">[\d,]+</td><td class="n">-</td><td class="n">[\d,]+</td><td class="name">untouched</td>',
         drawn,
     )
     assert re.search(

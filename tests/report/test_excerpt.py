@@ -17,9 +17,9 @@ from mlusim.report.explain import costliest_line
 from mlusim.report.page.excerpt import OTHERS, WHOLE, excerpt_of
 from mlusim.report.page.html import html_text
 from mlusim.report.page.launches import page_text
+from mlusim.report.page.parts import listings, worth_showing
 from mlusim.report.page.pictures import queues
 from mlusim.report.page.pipes import chart_html, legend, pipe_picture
-from mlusim.report.page.render import listings, worth_showing
 from mlusim.report.record import LaunchRecord
 from mlusim.report.tables import lines_table
 from mlusim.time.timing import PIPES
@@ -252,7 +252,7 @@ def test_the_page_begins_with_what_hurts():
     page = page_text(launches, command="mlusim profile x")
     head, rest = page.split('<h2 id="launches">')
     place = costliest_line(launches[1])
-    numbers = re.findall(r'<details class="part launch"( open)?><summary><h2 id="launch(\d)">', rest)
+    numbers = re.findall(r'<details class="part"( open)?><summary><h2 id="launch(\d)">', rest)
 
     assert place.where.startswith("tests/report/test_excerpt.py:")
     assert f"<b>{place.where}</b> keeps the IO-DMA busy for" in head
@@ -287,7 +287,7 @@ def test_times_of_several_boards_are_not_added_up():
         in page
     )
     assert page.count(">100%<") >= 2
-    assert "<td>MLU590-H8</td>" in page
+    assert '<td class="name">MLU590-H8</td>' in page
     assert ["MLU370-X4", "MLU590-H8"] == names
     assert [1, 2] == [len(row) for row in starts]
     assert starts[0][0] == starts[1][0]

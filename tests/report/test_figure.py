@@ -8,8 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from mlusim.errors import UsageError
-from mlusim.report.page.charts import COLORS, Axis, Picture, bars, line, marks, words
-from mlusim.report.page.render import rendered
+from mlusim.report.page.charts import COLORS, Axis, Picture, bars, line, marks, require_drawing, words
 
 
 def drawn():
@@ -106,4 +105,4 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
     with pytest.raises(UsageError, match="needs matplotlib; install it with `pip install 'matplotlib>="):
-        rendered("launches.html.j2", "1.0")
+        require_drawing()

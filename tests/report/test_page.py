@@ -49,7 +49,7 @@ def test_contents_lead_to_parts_in_their_order():
     assert "<dd>mlusim report op</dd>" in page
     assert "<dd>mlusim 0</dd>" in page
     two = body(html_text([record(), evolve(record(), operator="other")], "0"))
-    assert 2 == two.count("</span></summary>\n<details>\n<summary>a on MLU370-X4: 100.0 us")
+    assert 2 == two.count('</span></summary>\n<details class="part"><summary>a on MLU370-X4: 100.0 us')
     assert ' open><summary>op <span class="soft">1 call, 100.0 us, 1 as expected</span>' in page
 
 
@@ -108,7 +108,7 @@ def test_two_runs_and_two_policies_stand_side_by_side():
 
     assert "Side by side: base.json and this run" in runs
     assert '<td class="n">5.9</td><td class="n">6.5</td>' in runs
-    assert "<td>yes</td>" in runs
+    assert '<td class="name">yes</td>' in runs
     assert '<th class="n">quick us</th><th class="n">slow us</th>' in policies
     assert f"quick, {30 / RECORD.efficiency.hardware_time_us:.2f} times as quick as the slowest" in policies
 

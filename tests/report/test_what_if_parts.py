@@ -89,7 +89,7 @@ def test_a_share_over_the_whole_says_why(figures, words):
     assert [bool(words)] * 3 == ["over 100%" in " ".join(text.split()) for text in texts]
     assert all(
         words.replace("'", mark) in " ".join(text.split())
-        for text, mark in zip(texts, ("'", "'", "&#39;"), strict=True)
+        for text, mark in zip(texts, ("'", "'", "&#x27;"), strict=True)
     )
 
 
@@ -111,8 +111,9 @@ def test_a_page_whose_study_fails_everywhere():
     """No speed-up to draw a bar for."""
     page = html_text([record()], "0", [evolve(STUDY, rows=ROWS[3:])])
 
-    assert 1 == page.count('<td class="name soft">')
-    assert 1 == page.count('<span class="bad">fails: ')
+    assert 2 == page.count('<td class="name bad"><b>fails</b></td>')
+    assert 1 == page.count("</b>: fails: ")
+    assert '<span class="meter">' not in page.partition('id="what-if"')[2]
 
 
 @pytest.mark.parametrize(
@@ -151,10 +152,10 @@ def test_lanes_of_a_page_without_vector_instructions():
     bare = evolve(EVEN, lanes={}, vectors=0, starts=0.0)
     none = evolve(EVEN, lanes={"bang_add": Lanes(0, 128)})
 
-    assert '<td>bang_mul</td><td class="n">3</td><td class="n">0%</td>' in page
-    assert '<td>memcpy</td><td class="n">1</td><td class="n"></td>' in page
-    assert '<td>GDRAM2NRAM</td><td class="n">1,000,000</td><td class="n">100%</td>' in page
-    assert '<td class="n">-</td>\n<td><span class="busy">' in html_text([record(bare)], "0")
+    assert '<td class="name">bang_mul</td><td class="n">3</td><td class="n">0%</td>' in page
+    assert '<td class="name">memcpy</td><td class="n">1</td><td class="n"></td>' in page
+    assert '<td class="name">GDRAM2NRAM</td><td class="n">1,000,000</td><td class="n">100%</td>' in page
+    assert '<td class="n">-</td><td class="name wide"><span class="meter">' in html_text([record(bare)], "0")
     assert '<td class="n">100%</td>' in html_text([record(none)], "0")
 
 

@@ -2,22 +2,13 @@
 
 from collections.abc import Sequence
 
-from attrs import frozen
-
 import mlusim
-from mlusim.counted import counted, share
-from mlusim.report.page.charts import TimeBar, times_picture
-from mlusim.report.page.frame import BAD, GOOD, Card, PageHead
-from mlusim.report.page.render import made, rendered
-from mlusim.report.whatif import RECORDED, RETIMED, WhatIfRow, WhatIfStudy
-
-
-@frozen
-class StudyPart:
-    """The chart of one study; both texts are "" if the call works on no board."""
-
-    name: str
-    picture: str
+from mlusim.counted import counted, microseconds, precise, share
+from mlusim.document import BAD, GOOD, Box, Card, Chart, Legend, PageHead, PagePart
+from mlusim.report.page.charts import TimeBar, require_drawing, times_picture
+from mlusim.report.page.parts import made, what_if_section
+from mlusim.report.page.writer import page
+from mlusim.report.whatif import RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
 
 
 def what_if_page(studies: Sequence[WhatIfStudy], command: str = "") -> str:
@@ -25,16 +16,13 @@ def what_if_page(studies: Sequence[WhatIfStudy], command: str = "") -> str:
 
     Raises `UsageError` if the extra mlusim[report] is not installed.
     """
-    return rendered(
-        "boards.html.j2",
-        mlusim.__version__,
-        top=_head(studies),
-        parts=[_part(study) for study in studies],
-        studies=studies,
-        what_if_words="",
-        facts=made(mlusim.__version__, command, [study.base for study in studies])
-        | {"time": next((study.estimate for study in studies if study.estimate), "")},
-    )
+    require_drawing()
+    charts = [_chart(study) for study in studies if _timed(study)]
+    title = "Each board in figures, and why it was run again"
+    parts: list[PagePart] = [*charts, what_if_section(studies, opened=not charts, title=title)]
+    estimate = next((study.estimate for study in studies if study.estimate), "")
+    about = made(mlusim.__version__, command, [study.base for study in studies]) | {"time": estimate}
+    return page(_head(studies), parts, about)
 
 
 def _named(study: WhatIfStudy) -> str:
@@ -61,8 +49,8 @@ def _answer(study: WhatIfStudy) -> str:
         return f"{_named(study)} works on no board"
     time_us, row = timed[0]
     if row.board == study.base or row.speed_up is None:
-        return f"{_named(study)} is fastest on {row.board}, {time_us:,.1f} us"
-    return f"{_named(study)} is fastest on {row.board}, {time_us:,.1f} us: {row.speed_up:.2f} times as fast as on {study.base}"
+        return f"{_named(study)} is fastest on {row.board}, {microseconds(time_us)} us"
+    return f"{_named(study)} is fastest on {row.board}, {microseconds(time_us)} us: {row.speed_up:.2f} times as fast as on {study.base}"
 
 
 def _cards(study: WhatIfStudy) -> list[Card]:
@@ -76,25 +64,26 @@ def _cards(study: WhatIfStudy) -> list[Card]:
     # The theory bytes of a program are unknown; the reached rates of its launches are known.
     io = best.io_efficiency if best.io_efficiency is not None else best.bandwidth_share
     return [
-        Card(f"{best_us:,.1f} us", f"on {best.board}, the fastest", "" if io is None else f"{share(io)} of its bandwidth", GOOD),
-        *([Card(f"{base[0]:,.1f} us", f"on {base[1].board}", "where it was recorded")] if base else []),
-        Card(f"{worst_us:,.1f} us", f"on {worst.board}, the slowest"),
+        Card(f"{microseconds(best_us)} us", f"on {best.board}, the fastest", "" if io is None else f"{share(io)} of its bandwidth", GOOD),
+        *([Card(f"{microseconds(base[0])} us", f"on {base[1].board}", "where it was recorded")] if base else []),
+        Card(f"{microseconds(worst_us)} us", f"on {worst.board}, the slowest"),
         Card(counted(len(timed), "board"), "it works on", f"it fails on {failed:,}" if failed else "", BAD if failed else ""),
         Card(f"{again:,}", "re-timed from the recorded run", "on the others it ran"),
     ]  # fmt: skip
 
 
-def _part(study: WhatIfStudy) -> StudyPart:
+def _chart(study: WhatIfStudy) -> Box:
     shown = [
         TimeBar(
             row.board,
             time_us,
             row.time_band or (time_us, time_us),
             "c0" if row.how == RECORDED else "c1" if row.how == RETIMED else "other",
-            f"{row.board}, {row.arch}: {time_us:,.2f} us, {row.how}",
+            f"{row.board}, {row.arch}: {precise(time_us)} us, {row.how}",
         )
         for time_us, row in _timed(study)
     ]
-    if not shown:
-        return StudyPart(_named(study), "")
-    return StudyPart(_named(study), times_picture(shown, f"Time of {_named(study)} by board"))
+    colors = (("c0", RECORDED), ("c1", RETIMED), ("other", RUN))
+    legend = Legend([("work", *color) for color in colors], "The line on a bar is the band of the model:")
+    chart = Chart(times_picture(shown, f"Time of {_named(study)} by board"))
+    return Box(f"Predicted time of {_named(study)} by board, in us", [legend, chart])

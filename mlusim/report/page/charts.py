@@ -1,4 +1,4 @@
-"""The charts of pages: drawn as SVG by matplotlib, zoomed by the script of `page.html.j2`, with tooltips; and times as bars."""
+"""The charts of pages: drawn as SVG by matplotlib, zoomed by the script `page.js`, with tooltips; and times as bars."""
 
 import io
 import math
@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, field, frozen
 
+from mlusim.installing import missing_packages
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+def require_drawing() -> None:
+    """Raise `UsageError` if the extra mlusim[report] is not installed; a page is refused before the work that it shows."""
+    try:
+        import matplotlib as mpl  # noqa: PLC0415, F401 - an extra
+    except ImportError as error:
+        raise missing_packages("the HTML report", "report", error.name or "") from None
 
 
 # -- pictures --------------------------------------------------------------------------------------

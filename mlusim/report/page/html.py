@@ -1,56 +1,54 @@
 """Records as one self-contained HTML page: the verdict, tables, zoomable charts; it loads nothing else."""
 
-import functools
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, groupby
 
-from attrs import frozen
+from rich.text import Text
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.counted import counted, percent, plural, whole
-from mlusim.plan.svg import layout_svg
-from mlusim.report.advice import Advice
-from mlusim.report.compare import BaselineComparison
-from mlusim.report.efficiency import (
-    AcceptanceVerdict,
-    OperatorSummary,
-    Rule,
-    engines,
-    first_words,
-    summaries,
-    verdicts,
+from mlusim.counted import counted, error, gain, microseconds, percent, plural, share, size, whole
+from mlusim.document import (
+    BAD,
+    GOOD,
+    Box,
+    BulletList,
+    Card,
+    Chart,
+    Contents,
+    Legend,
+    PageHead,
+    PagePart,
+    PageSection,
+    SideBySide,
 )
-from mlusim.report.explain import CostliestLine, below_the_bar, costliest_of, explained
-from mlusim.report.page.frame import BAD, GOOD, Card, PageHead
+from mlusim.plan.svg import layout_svg, legend
+from mlusim.report.compare import BaselineComparison
+from mlusim.report.efficiency import Rule, engines, first_words, summaries, verdicts
+from mlusim.report.explain import WHY, Explanation, below_the_bar, costliest_of, explained
+from mlusim.report.figures import OVER
+from mlusim.report.page.charts import require_drawing
+from mlusim.report.page.parts import (
+    PIPE_MARKS,
+    compared,
+    helps,
+    lines_of,
+    made,
+    pipes_of,
+    place_of,
+    what_if_section,
+    worth_showing,
+)
 from mlusim.report.page.pictures import color, memory, off_chip_directions, roofline, timeline, traffic
-from mlusim.report.page.render import made, rendered
+from mlusim.report.page.writer import page
 from mlusim.report.record import CallRecord
+from mlusim.report.tables import verdict
 from mlusim.report.whatif import WhatIfStudy
+from mlusim.text_grid import Grid, NameCell, PageCell, table
 from mlusim.time.timing import PIPES
 
 SPACES = ("NRAM", "SRAM", "WRAM")
-
-
-@frozen
-class BoardPart:
-    """The part of the page about one board."""
-
-    board: Board
-    records: tuple[CallRecord, ...]
-    roofline: str
-    traffic: str
-    memory: str
-
-
-PARTS: Mapping[str, str] = {
-    "roofline": "Roofline",
-    "calls": "Calls",
-    "bytes": "Bytes between GDRAM and the chip",
-    "nram": "NRAM",
-    "why": "What explains it",
-}
+EFFICIENCIES = "IO efficiency is theory bytes over time and bandwidth, compute efficiency theory operations over time and compute force, as the vendor's test framework computes them."
 
 
 def html_text(
@@ -64,129 +62,79 @@ def html_text(
 
     *command* is the command that made it.  Raises `UsageError` if the extra mlusim[report] is not installed.
     """
-    contents = _contents(records)
-    parts = {"wrong": "What went wrong"} if contents["wrong"] else {}
-    parts |= {"operators": "Operators"}
-    parts |= {"compared": "Side by side: two runs"} if comparison is not None else {}
-    parts |= {"policies": "Side by side: policies"} if contents["policies"] else {}
-    parts |= PARTS
-    if studies:
-        parts["what-if"] = "What if it were another board"
-        number = len(studies[0].rows)
-        contents["what_if_words"] = (
-            f"Of each operator the largest case that is quickly run again, on {number} {plural(number, 'board')}."
-        )
-    return rendered(
-        "report.html.j2",
-        version,
-        **contents,
-        studies=studies,
-        found=comparison,
-        theory=True,
-        parts=parts,
-        facts=made(version, command, [record.board for record in records]),
-    )
-
-
-def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
-    operators = list(dict.fromkeys(record.operator for record in records))
-    colors = {operator: color(position) for position, operator in enumerate(operators)}
-    directions = off_chip_directions(records)
+    require_drawing()
     boards = [find_board(name) for name in dict.fromkeys(record.board for record in records)]
-    totals: list[OperatorSummary] = summaries(records)
-    groups = [(name, list(calls)) for name, calls in groupby(records, key=lambda record: record.operator)]
-    dearest = _dearest(records)
-    return {
-        "summaries": totals,
-        "boards": [_board_part(records, board, colors, directions) for board in boards],
-        "colors": colors,
-        "directions": {name: color(position) for position, name in enumerate(directions)},
-        "groups": groups,
-        "spaces": [
-            n
-            for n in SPACES
-            # NRAM is always shown, since it is of interest that it is unused; others only if they are used.
-            if n == SPACES[0] or any(n in r.memory and r.memory[n].high_water for r in records)
-        ],
-        "verdicts": verdicts(records),
-        "rules": _rules(records),
-        "top": _head(records, boards, dearest),
-        "dearest": dearest,
-        "set_by": _set_by(records),
-        "told_of": {name: _told_of(calls) for name, calls in groups},
-        "policies": side_by_side(records),
-        "wrong": list(_wrong(records).items()),
-        "engines": engines(records),
-        "drawn": _drawn(records),
-        "profile_of": lambda record: _next_commands(record).get(PIPES_AND_LINES, ""),
-        "draw_layout": functools.partial(layout_svg, named=False),
-        "draw_timeline": lambda record: timeline(
-            f"{record.operator} {record.case}", record.launches, find_board(record.board)
-        ),
-        "pipes": {name: color(n) for n, name in enumerate(PIPES)},
-        "over": any(r.efficiency is not None and r.efficiency.io_efficiency > 1 for r in records),
-    }
-
-
-MOST_DRAWN = (
-    12  # calls whose tasks, pipes and lines are on the page; with those of all calls it would have megabytes
-)
-PIPES_AND_LINES = "its pipes and lines"
-
-
-def _drawn(records: Sequence[CallRecord]) -> set[int]:
-    """Return the positions in *records* of the calls to draw: the longest of each operator on each board, then other long ones."""
-    times = [0.0 if record.efficiency is None else record.efficiency.hardware_time_us for record in records]
-    longest = sorted(range(len(records)), key=lambda at: -times[at])
-    first: dict[tuple[str, str], int] = {}
-    for at in longest:
-        first.setdefault((records[at].operator, records[at].board), at)
-    return set(list(dict.fromkeys([*first.values(), *longest]))[:MOST_DRAWN])
-
-
-@frozen
-class DearestCall:
-    """The head of the page: the longest of the calls that miss their rule, or of all; its most expensive line, and advice."""
-
-    name: str
-    words: str
-    sentence: str
-    place: CostliestLine | None
-    advice: tuple[Advice, ...]
-    time_us: float
-    next: Mapping[str, str]
-
-
-def _dearest(records: Sequence[CallRecord]) -> DearestCall | None:
-    timed = [record for record in records if record.launches and record.efficiency is not None]
-    missed = [record for record in timed if below_the_bar(record)]
-    record = max(
-        missed or timed, key=lambda call: sum(launch.time_us for launch in call.launches), default=None
+    record = _dearest(records)
+    sections = [*_results(records)]
+    if comparison is not None:
+        sections.append(compared(comparison, version, theory=True))
+    sections += [*_policies(records), _rooflines(records, boards), _calls(records), *_folded(records, boards)]
+    if studies:
+        number = len(studies[0].rows)
+        words = f"Of each operator the largest case that is quickly run again, on {number} {plural(number, 'board')}."
+        sections.append(what_if_section(studies, words))
+    parts: list[PagePart] = [
+        Text(f"{engines(records)} {EFFICIENCIES}", "dim"),
+        Contents(sections),
+        *([] if record is None else [_first(records, record)]),
+        *sections,
+    ]
+    return page(
+        _head(records, boards, record), parts, made(version, command, [board.name for board in boards])
     )
-    if record is None:
-        return None
-    main = max(record.launches, key=lambda launch: launch.time_us)
-    time_us = sum(launch.time_us for launch in record.launches)
-    told = f"{time_us:,.2f} us"
+
+
+# -- the head: how many calls are right, and the call to look at first ---------------------------------
+
+
+def _dearest(records: Sequence[CallRecord]) -> CallRecord | None:
+    """Return the longest of the calls that miss their rule, or of all; None if none was timed."""
+    timed = _timed(records)
+    return max(list(filter(below_the_bar, timed)) or timed, key=_time_us, default=None)
+
+
+def _timed(records: Sequence[CallRecord]) -> list[CallRecord]:
+    return [record for record in records if record.launches and record.efficiency is not None]
+
+
+def _time_us(record: CallRecord) -> float:
+    return sum(launch.time_us for launch in record.launches)
+
+
+def _called(record: CallRecord) -> str:
+    return f"{record.operator} {record.title} on {record.board}"
+
+
+def _first(records: Sequence[CallRecord], record: CallRecord) -> SideBySide:
+    """Return what explains *record*, the call to look at first: the reasons, its most expensive line, advice, and commands."""
+    timed = _timed(records)
+    missed = sum(map(below_the_bar, timed))
+    told = f"{_time_us(record):,.2f} us"
     if record.time_band is not None:
         told += (
             f", between {record.time_band[0]:,.2f} and {record.time_band[1]:,.2f} by the model's constants"
         )
     if len(timed) > 1:
         told += (
-            f"; no other of the {counted(len(missed), 'call')} that miss their rule takes longer"
+            f"; no other of the {counted(missed, 'call')} that miss their rule takes longer"
             if missed
             else "; no other call takes longer"
         )
-    return DearestCall(
-        f"{record.operator} {record.title} on {record.board}",
-        told,
+    main = max(record.launches, key=lambda launch: launch.time_us)
+    line = costliest_of(main.lines, main.bound)
+    why: list[PagePart] = [
         explained(record).sentence,
-        costliest_of(main.lines, main.bound),
-        record.advice,
-        time_us,
-        _next_commands(record),
-    )
+        Text(f"{told}.", "dim"),
+        *([place_of(line)] if line else []),
+    ]
+    commands = table("", "", fold=("",))
+    for purpose, command in _next_commands(record).items():
+        commands.add_row(purpose, Text(command, "code"))
+    following = [Box("What to do next", [commands])] if commands.rows else []
+    return SideBySide([Box(_called(record), why), *helps(record.advice), *following])
+
+
+PIPES_AND_LINES = "its pipes and lines"
 
 
 def _next_commands(record: CallRecord) -> dict[str, str]:
@@ -203,7 +151,7 @@ def _next_commands(record: CallRecord) -> dict[str, str]:
     }
 
 
-def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: DearestCall | None) -> PageHead:
+def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: CallRecord | None) -> PageHead:
     """Return the head of the page: how many calls are right and meet their rule, and the figures of the longest one."""
     operators = len({record.operator for record in records})
     names = [board.name for board in boards]
@@ -221,10 +169,9 @@ def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: Deare
         asked = sum(verdict.judged for verdict in judged)
         cards.append(Card(f"{met:,} of {asked:,}", "calls meet the efficiency that is asked for"))
     if dearest is not None:
-        cards.append(Card(f"{dearest.time_us:,.1f} us", "the call to look at first", dearest.name))
+        cards.append(Card(f"{_time_us(dearest):,.1f} us", "the call to look at first", _called(dearest)))
         cards += [
-            Card(f"{hint.gain:.2f}x", "as fast is within reach there", hint.change)
-            for hint in dearest.advice[:1]
+            Card(gain(hint.gain), "as fast is within reach there", hint.change) for hint in dearest.advice[:1]
         ]
     fullest = max(records, key=_nram, default=None)
     if fullest is not None:
@@ -269,14 +216,69 @@ def _told_of(records: Sequence[CallRecord]) -> str:
     return f"{counted(len(records), 'call')}, {time_us:,.1f} us, {clean:,} as expected"
 
 
-def _rules(records: Sequence[CallRecord]) -> list[tuple[list[str], AcceptanceVerdict]]:
-    """Return each rule's verdict with the operators that have the rule."""
-    names: dict[Rule, list[str]] = {}
+# -- what went wrong, and the operators --------------------------------------------------------------
+
+
+def _results(records: Sequence[CallRecord]) -> Iterator[PageSection]:
+    wrong = [
+        Text.assemble((sentence, "red"), ("\n" + "; ".join(calls), "dim"))
+        for sentence, calls in _wrong(records).items()
+    ]
+    if wrong:
+        yield PageSection("What went wrong", [Box("", [BulletList(wrong)])], "wrong")
+    over = any(r.efficiency is not None and r.efficiency.io_efficiency > 1 for r in records)
+    words = (
+        "Times are added over the cases, the efficiencies are those of all cases together, NRAM is the fullest. "
+        "The rule is the operator's, by its design document or the standard of the vendor's library."
+    )
+    note = Text(f"{words} {OVER}" if over else words, "dim")
+    yield PageSection("Operators", [Box("", [_operators(records)]), *_rules(records), note], "operators")
+
+
+def _operators(records: Sequence[CallRecord]) -> Grid:
+    numbers = ("cases", "time us", "IO efficiency", "compute efficiency")
+    shown = table(
+        "operator", "board", *numbers, "time set by", "NRAM", "meet the rule", "as expected",
+        right=(*numbers, "NRAM"), fold=("operator", "time set by", "meet the rule", "as expected"),
+    )  # fmt: skip
+    set_by = _set_by(records)
+    for s in summaries(records):
+        shown.add_row(
+            NameCell(s.operator),
+            s.board,
+            str(s.cases),
+            microseconds(s.time_us),
+            *(
+                "-" if part is None else PageCell(share(part), bars=[("c0", part, "")])
+                for part in (s.io_efficiency, s.compute_efficiency)
+            ),
+            set_by[s.operator, s.board],
+            share(s.nram),
+            f"{s.accepted} of {s.judged}" if s.judged else "-",
+            Text(f"{s.clean} of {s.cases}", "green" if s.clean == s.cases else "red"),
+        )
+    return shown
+
+
+def _rules(records: Sequence[CallRecord]) -> Iterator[PagePart]:
+    """Yield each rule with its verdict and the operators that have it."""
+    judged = verdicts(records)
+    if len(judged) == 1:
+        yield Text(f"The rule: {judged[0].rule.source}.", "dim")
+        return
+    names: dict[Rule, dict[str, None]] = {}
     for record in records:
-        operators = names.setdefault(record.rule, [])
-        if record.operator not in operators:
-            operators.append(record.operator)
-    return [(names[verdict.rule], verdict) for verdict in verdicts(records)]
+        names.setdefault(record.rule, {})[record.operator] = None
+    yield BulletList(
+        Text.assemble(
+            f"{', '.join(names[v.rule])}: ",
+            f"{v.met} of {v.judged}, by" if v.rule.asked else f"{v.calls} timed,",
+            f" {v.rule.words} ",
+            (f"({v.rule.source})", "dim"),
+            style="dim" if not v.rule.asked else "green" if v.passed else "red",
+        )
+        for v in judged
+    )
 
 
 def _wrong(records: Sequence[CallRecord]) -> dict[str, list[str]]:
@@ -299,56 +301,234 @@ def _wrong(records: Sequence[CallRecord]) -> dict[str, list[str]]:
     return problems
 
 
-def _board_part(
-    records: Sequence[CallRecord], board: Board, colors: Mapping[str, str], directions: Sequence[str]
-) -> BoardPart:
-    calls = tuple(record for record in records if record.board == board.name)
-    return BoardPart(board, calls, roofline(calls, board, colors), traffic(calls, directions), memory(calls))
+# -- policies side by side ---------------------------------------------------------------------------
 
 
-# -- calls that ran under several policies, side by side -----------------------------------------------
-
-
-@frozen
-class PolicyRow:
-    """One call: hardware time in us and bytes of NRAM by policy, the fastest policy, and the slowest time divided by its time."""
-
-    operator: str
-    case: str
-    board: str
-    times: Mapping[str, float]
-    memory: Mapping[str, int]
-    best: str
-    gain: float | None
-
-
-@frozen
-class Policies:
-    """The calls that ran under several policies, and the names of the policies."""
-
-    names: tuple[str, ...]
-    rows: tuple[PolicyRow, ...]
-
-
-def side_by_side(records: Sequence[CallRecord]) -> Policies | None:
-    """Return the calls of *records* by policy; None if no call ran under more than one."""
-    calls: dict[tuple[str, str, str], list[CallRecord]] = {}
+def _policies(records: Sequence[CallRecord]) -> Iterator[PageSection]:
+    """Yield the calls that ran under several policies: their times, the quickest policy, and their NRAM."""
+    calls: dict[tuple[str, str, str], dict[str, CallRecord]] = {}
     for record in records:
-        calls.setdefault((record.operator, record.case or "own arrays", record.board), []).append(record)
-    rows = [_row(*key, several) for key, several in calls.items() if len({r.policy for r in several}) > 1]
-    names = tuple(dict.fromkeys(name for row in rows for name in row.memory))
-    return Policies(names, tuple(rows)) if rows else None
+        key = record.operator, record.case or "own arrays", record.board
+        calls.setdefault(key, {})[record.policy or "usual"] = record
+    calls = {key: policies for key, policies in calls.items() if len(policies) > 1}
+    names = list(dict.fromkeys(name for policies in calls.values() for name in policies))
+    if not names:
+        return
+    times, memories = ([f"{name} {what}" for name in names] for what in ("us", "NRAM"))
+    shown = table(
+        "call", "board", *times, "quickest", *memories, right=(*times, *memories), fold=("call", "quickest")
+    )
+    for (operator, case, board), policies in calls.items():
+        nram = [size(policies[n].memory["NRAM"].high_water) if n in policies else "-" for n in names]
+        shown.add_row(NameCell(f"{operator} {case}"), board, *_times_by_policy(policies, names), *nram)
+    yield PageSection("Side by side: policies", [Box("", [shown])], "policies")
 
 
-def _row(operator: str, case: str, board: str, records: Sequence[CallRecord]) -> PolicyRow:
-    named = {record.policy or "usual": record for record in records}
-    efficiencies = {name: record.efficiency for name, record in named.items()}
+def _times_by_policy(policies: Mapping[str, CallRecord], names: Sequence[str]) -> Iterator[str | Text]:
+    """Yield the time under each of *names*, and the quickest of them with its gain over the slowest."""
     times = {
-        name: efficiency.hardware_time_us
-        for name, efficiency in efficiencies.items()
-        if efficiency is not None
+        name: record.efficiency.hardware_time_us
+        for name, record in policies.items()
+        if record.efficiency is not None
     }
-    memory = {name: record.memory["NRAM"].high_water for name, record in named.items()}
-    best = min(times, key=lambda name: times[name]) if times else "-"
-    gain = max(times.values()) / times[best] if len(times) > 1 and times[best] else None
-    return PolicyRow(operator, case, board, times, memory, best, gain)
+    best = min(times, key=lambda name: times[name], default="-")
+    for name in names:
+        told = microseconds(times[name]) if name in times else "-"
+        yield Text(told, "green" if name == best else "")
+    faster = f", {max(times.values()) / times[best]:.2f} times as quick as the slowest"
+    yield best + (faster if len(times) > 1 and times[best] else "")
+
+
+# -- the calls ---------------------------------------------------------------------------------------
+
+
+def _rooflines(records: Sequence[CallRecord], boards: Sequence[Board]) -> PageSection:
+    colors = {name: color(n) for n, name in enumerate(dict.fromkeys(record.operator for record in records))}
+    shown = [
+        Box(board.name, [Chart(roofline([r for r in records if r.board == board.name], board, colors))])
+        for board in boards
+    ]
+    marks = [("work", look, operator) for operator, look in colors.items()]
+    return PageSection("Roofline", [SideBySide(shown), Legend(marks)], "roofline")
+
+
+MOST_DRAWN = (
+    12  # calls whose tasks, pipes and lines are on the page; with those of all calls it would have megabytes
+)
+
+
+def _drawn(records: Sequence[CallRecord]) -> set[int]:
+    """Return the positions in *records* of the calls to draw: the longest of each operator on each board, then other long ones."""
+    times = [0.0 if record.efficiency is None else record.efficiency.hardware_time_us for record in records]
+    longest = sorted(range(len(records)), key=lambda at: -times[at])
+    first: dict[tuple[str, str], int] = {}
+    for at in longest:
+        first.setdefault((records[at].operator, records[at].board), at)
+    return set(list(dict.fromkeys([*first.values(), *longest]))[:MOST_DRAWN])
+
+
+def _calls(records: Sequence[CallRecord]) -> PageSection:
+    drawn, number = _drawn(records), count()
+    groups = [(name, list(calls)) for name, calls in groupby(records, key=lambda record: record.operator)]
+    words = (
+        "Open a call for its accuracy, its instructions, and when its tasks run on which core. "
+        "The colour of a task is that of its busiest pipe:"
+    )
+    shown = [
+        PageSection(
+            Text.assemble(f"{operator} ", (_told_of(calls), "dim")),
+            [_call(record, drawn=next(number) in drawn) for record in calls],
+            opened=len(groups) == 1,
+        )
+        for operator, calls in groups
+    ]
+    return PageSection("Calls", [Legend(PIPE_MARKS, words), *shown], "calls")
+
+
+def _call(record: CallRecord, *, drawn: bool) -> PageSection:
+    efficiency = record.efficiency
+    told = f"{record.title} on {record.board}: "
+    if efficiency is not None:
+        io, compute = share(efficiency.io_efficiency), share(efficiency.compute_efficiency)
+        told += f"{microseconds(efficiency.hardware_time_us)} us, IO {io}, compute {compute}, "
+    title = Text.assemble(told, (verdict(record), "green" if record.clean else "red"))
+    return PageSection(title, _about(record, drawn=drawn), opened=False)
+
+
+def _about(record: CallRecord, *, drawn: bool) -> Iterator[PagePart]:
+    arguments = [*map(str, record.inputs), *(f"{name} = {value}" for name, value in record.params.items())]
+    yield Text("; ".join(arguments), "dim")
+    if not record.clean or record.findings:
+        yield Text.assemble(("What went wrong", "link #wrong"), " says why.")
+    elif record.message:
+        yield record.message
+    why = explained(record)
+    if record.launches:
+        yield why.sentence
+        yield Text(f"Besides: {'; '.join(why.reasons[3:])}." if why.reasons[3:] else "", "dim")
+    yield SideBySide(_amounts(record, why))
+    if record.launches:
+        yield _launches(record)
+    if drawn:
+        yield from _pictures(record)
+    elif record.launches and (commands := _next_commands(record)):
+        yield Text.assemble("Its tasks, pipes and lines: ", (commands[PIPES_AND_LINES], "code"), style="dim")
+
+
+def _pictures(record: CallRecord) -> Iterator[PagePart]:
+    if record.launches:
+        name = f"{record.operator} {record.case}"
+        yield Chart(timeline(name, record.launches, find_board(record.board)))
+    for launch in worth_showing(record):
+        yield from (*pipes_of(launch.kernel, launch.excerpt), *lines_of(launch))
+    for layout in record.layouts:
+        yield Chart(layout_svg(layout, named=False), zooms=False)
+        if small := legend(layout):
+            yield Legend(
+                [("work", one.color, f"{one.stage}, {one.words}") for one in small], "Small regions:"
+            )
+
+
+def _amounts(record: CallRecord, why: Explanation) -> Iterator[Grid]:
+    """Yield the accuracy of the outputs, the bytes by direction, and the instructions of a call."""
+    errors = ("diff1", "diff2", "diff3")
+    if record.accuracy:
+        shown = table("output", *errors, "", right=errors)
+        for name, judged in record.accuracy.items():
+            passed = Text("passed", "green") if judged["passed"] else Text("FAILED", "red")
+            shown.add_row(name, *(error(judged[diff]) for diff in errors), passed)
+        yield shown
+    if record.launches:
+        shown = table("moved", "bytes", "of theory", right=("bytes", "of theory"))
+        for name, nbytes in record.moved.items():
+            shown.add_row(name, f"{nbytes:,}", whole((why.directions or {}).get(name)))
+        if record.efficiency is not None:
+            shown.add_row("theory", f"{record.efficiency.theory_ios:,}", style="dim")
+        yield shown
+    if record.instructions:
+        shown = table("instruction", "count", "padding", right=("count", "padding"))
+        padding = why.lanes or {}
+        for name, number in record.instructions.items():
+            shown.add_row(name, f"{number:,}", whole(padding[name]) if name in padding else "")
+        yield shown
+
+
+def _launches(record: CallRecord) -> Grid:
+    shown = table("launch", "tasks", "time us", "set by", right=("time us",), fold=("launch",))
+    for launch in record.launches:
+        ends = launch.time_band
+        note = "" if ends is None else f"({microseconds(ends[0])} to {microseconds(ends[1])})"
+        tasks = f"({', '.join(map(str, launch.dim))}) {launch.kind}"
+        shown.add_row(launch.kernel, tasks, PageCell(microseconds(launch.time_us), note=note), launch.bound)
+    return shown
+
+
+# -- bytes, NRAM and reasons, which are folded -------------------------------------------------------
+
+
+def _folded(records: Sequence[CallRecord], boards: Sequence[Board]) -> Iterator[PageSection]:
+    directions = off_chip_directions(records)
+    on_board = [(board, [record for record in records if record.board == board.name]) for board in boards]
+    marks = [("work", color(n), name) for n, name in enumerate(directions)]
+    words = Text("In multiples of the bytes that the theory counts; the number is what really moves.", "dim")
+    moved = [Box(board.name, [Chart(traffic(calls, directions))]) for board, calls in on_board]
+    yield PageSection(
+        "Bytes between GDRAM and the chip", [words, Legend(marks), *moved], "bytes", opened=False
+    )
+    words = Text("The most that a core declares, of what the board leaves to a kernel.", "dim")
+    used = [
+        Box(f"{board.name}, {size(board.arch.max_nram)} a core", [Chart(memory(calls))])
+        for board, calls in on_board
+    ]
+    yield PageSection("NRAM", [words, *used], "nram", opened=False)
+    words = Text(
+        "Moved: bytes off the chip over those that the theory counts. Padding: lanes of vector instructions that hold no element. "
+        "The bar: how much of the time the pipes of a working core are busy; overlap: the part of the busy time in which two or more are. "
+        "Slowest: the slowest core over the mean of those that work. "
+        "The class is that of the vendor's standard, red where the operator's own rule is missed.",
+        "dim",
+    )
+    yield PageSection(
+        "What explains it", [words, Legend(PIPE_MARKS), Box("", [_reasons(records)])], "why", opened=False
+    )
+
+
+def _reasons(records: Sequence[CallRecord]) -> Grid:
+    """Return the numbers that explain each call, and below them its sentence and advice."""
+    # NRAM is always shown, since it is of interest that it is unused; others only if they are used.
+    spaces = [
+        n for n in SPACES if n == SPACES[0] or any(n in r.memory and r.memory[n].high_water for r in records)
+    ]
+    moved, padding, *_, overlap, slowest, cores, waves = WHY
+    before, after = (moved, padding), (overlap, slowest, cores, waves)
+    numbers = (*(figure.page for figure in (*before, *after)), *spaces)
+    heads = [figure.page for figure in before], [figure.page for figure in after]
+    shown = table(
+        "case", "board", "class", *heads[0], "pipes busy", *heads[1], *spaces, right=numbers, fold=("case",)
+    )
+    for operator, calls in groupby(records, key=lambda record: record.operator):
+        shown.add_row(NameCell(operator, style="bold"))
+        for record in calls:
+            why = explained(record)
+            judged = why.acceptance
+            style = (
+                "" if judged is None else "dim" if not judged.asked else "green" if judged.accepted else "red"
+            )
+            all_busy = sum((why.busy or {}).values())
+            bars = [
+                (color(n), why.busy[pipe] / max(1.0, all_busy), f"{pipe} {share(why.busy[pipe])}")
+                for n, pipe in enumerate(PIPES)
+                if why.busy
+            ]
+            shown.add_row(
+                NameCell(record.title),
+                record.board,
+                Text("-" if judged is None else judged.grade, style),
+                *(figure.words(why) for figure in before),
+                PageCell("", bars=bars),
+                *(figure.words(why) for figure in after),
+                *(whole((why.memory or {}).get(space)) for space in spaces),
+            )
+            told = [why.sentence, *(f"Would help: {change}." for change in record.advice)]
+            shown.add_row(Text("\n".join(told), "dim"))
+    return shown

@@ -1,47 +1,51 @@
 """Launches as one self-contained HTML page: verdict, pipes, traffic, memory, and the source with the time of each line."""
 
-import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
+from rich.text import Text
 
 import mlusim
-from mlusim.counted import counted, percent, plural
+from mlusim.counted import counted, gain, percent, plural, precise, size
+from mlusim.document import (
+    BAD,
+    Box,
+    BulletList,
+    Card,
+    Chart,
+    Legend,
+    PageHead,
+    PagePart,
+    PageSection,
+    SideBySide,
+    Unfolded,
+)
 from mlusim.files.writing import write_text
 from mlusim.machine.launch import Launch
-from mlusim.report.advice import Advice, advice
+from mlusim.report.advice import advice
 from mlusim.report.compare import BaselineComparison
-from mlusim.report.explain import CostliestLine, because, bottleneck, costliest_line
-from mlusim.report.figures import Achieved, achieved, figures
-from mlusim.report.page.excerpt import MOST_CORES, Excerpt, excerpt_of
-from mlusim.report.page.frame import BAD, Card, PageHead
+from mlusim.report.explain import because, bottleneck, costliest_line
+from mlusim.report.figures import achieved, figures
+from mlusim.report.launches import launches_table
+from mlusim.report.page.charts import require_drawing
+from mlusim.report.page.excerpt import MOST_CORES, excerpt_of
+from mlusim.report.page.parts import (
+    PIPE_MARKS,
+    compared,
+    helps,
+    lines_of,
+    made,
+    pipes_of,
+    place_of,
+    what_if_section,
+)
 from mlusim.report.page.pictures import Ran, color, end_of_queues, memories_of, queues, timeline
-from mlusim.report.page.render import made, rendered
+from mlusim.report.page.writer import page
 from mlusim.report.whatif import WhatIfStudy
-from mlusim.time.lines import Line
-from mlusim.time.timing import PIPES
+from mlusim.text_grid import Column, Grid, PageCell
 
 MOST_PARTS = 20  # launches with a part of the page each; the table has all launches
-
-
-@frozen
-class LaunchPart:
-    """The part of the page about launch *number*; its kernel, lines and excerpt have the same names as in a launch's record."""
-
-    number: int
-    kernel: str
-    time_us: float
-    launch: Launch
-    because: tuple[str, ...]
-    advice: tuple[Advice, ...]
-    achieved: tuple[Achieved, ...]
-    busy: dict[str, float]
-    lines: tuple[Line, ...]
-    excerpt: Excerpt | None
-    memories: str
-    cores: str
 
 
 def write_page(path: str, launches: Sequence[Launch], **more: Any) -> None:
@@ -63,31 +67,102 @@ def page_text(
 
     Raises `UsageError` if the extra mlusim[report] is not installed.
     """
+    require_drawing()
     boards = list(dict.fromkeys(launch.board for launch in launches))
     totals = {name: sum(one.time_us for one in launches if one.board == name) for name in boards}
-    number = sum(len(launch.findings) for launch in launches)
-    complaints = _complaints(number, comparison)
+    complaints = _complaints(sum(len(launch.findings) for launch in launches), comparison)
+    parts: list[PagePart] = []
+    if ended:
+        which = "launch" if len(launches) == 1 else counted(len(launches), "launch", "launches")
+        parts.append(Text(f"The program did not end well; this page has its {which}.", "red"))
+        parts.append(Unfolded(ended, "red"))
+    dearest = max(launches, key=_time, default=None)
+    parts += [] if dearest is None or not dearest.tasks else [_first(dearest)]
+    parts += [] if comparison is None else [compared(comparison, mlusim.__version__, theory=False)]
+    shown = _shown(launches)
+    parts += [_every(launches, totals, [number for number, _ in shown])] if len(launches) > 1 else []
+    for at, (number, launch) in enumerate(shown):
+        where = f" on {launch.board}" if len(boards) > 1 else ""
+        which = f"Launch {number}, " if len(launches) > 1 else ""
+        told = f"{precise(launch.time_us)} us, bound by {launch.bound or 'nothing'}"
+        title = f"{which}{launch.kernel}{where}: {told}"
+        inside = _launch(launch, helped=launch is not dearest)
+        parts.append(PageSection(title, inside, f"launch{number}", opened=not at or bool(launch.findings)))
+    parts += [] if study is None else [what_if_section([study], opened=True)]
+    head = _head(program, launches, totals, complaints, ended)
+    return page(head, parts, made(mlusim.__version__, command, boards))
+
+
+def _first(launch: Launch) -> SideBySide:
+    """Return the most expensive line of *launch*, the one with most of the time, and advice."""
+    line = costliest_line(launch)
+    return SideBySide([*([Box("Where", [place_of(line)])] if line else []), *helps(advice(launch))])
+
+
+def _every(launches: Sequence[Launch], totals: Mapping[str, float], shown: Sequence[int]) -> PageSection:
+    """Return the table of all launches, the most expensive first, with links to those that are *shown*; above it their queues."""
+    several, parts = len(totals) > 1, []
     # A launch that was not timed has no place on the common axis.
-    shown = len(launches) > 1 and all(launch.tasks for launch in launches)
-    return rendered(
-        "launches.html.j2",
-        mlusim.__version__,
-        top=_head(program, launches, totals, complaints, ended),
-        ended=ended,
-        dearest=_dearest(launches),
-        share=functools.partial(_share, totals),
-        several=len(boards) > 1,
-        findings=number,
-        launches=sorted(enumerate(launches, 1), key=lambda one: -_time(one[1])),
-        parts=[_part(number, launch) for number, launch in _shown(launches)],
-        queues=queues(launches) if shown else "",
-        studies=[] if study is None else [study],
-        what_if_words="",
-        found=comparison,
-        theory=False,
-        pipes={name: color(n) for n, name in enumerate(PIPES)},
-        facts=made(mlusim.__version__, command, boards),
-    )
+    if all(launch.tasks for launch in launches):
+        row = f"A row is a queue{' of a board' if several else ''}"
+        legend = Legend(PIPE_MARKS, f"{row}, a bar a launch, in the colour of what sets its time:")
+        parts.append(Box("Timeline", [legend, Chart(queues(launches))]))
+    numbered = sorted(enumerate(launches, 1), key=lambda one: -_time(one[1]))
+    note = "The name of a column sorts by it."
+    if len(shown) < len(launches):
+        note += " Below, the dearest come first, and of equal launches the first."
+    overview = launches_table(numbered, totals, links=shown)
+    return PageSection("Launches", [*parts, Box("", [overview, Text(note, "dim")])], "launches")
+
+
+def _launch(launch: Launch, *, helped: bool) -> Iterator[PagePart]:
+    """Yield the part of the page about *launch*; without *helped* its advice is at the head."""
+    yield from (Unfolded(str(finding), "red") for finding in launch.findings)
+    named = launch.timeline.named and bool(launch.tasks)
+    if named:
+        yield from pipes_of(launch.kernel, excerpt_of(launch))
+    # Up to MOST_CORES the excerpt shows all of them.
+    if launch.tasks and sum(not span.memory_core for span in launch.timeline) > MOST_CORES:
+        rows = [Ran(launch.kernel, launch.kind, launch.time_us, launch.bound, tuple(launch.timeline))]
+        yield Text(f"Cores of {launch.kernel}", "bold")
+        yield Legend(PIPE_MARKS, "A row is a core, a bar a task, in the colour of its busiest pipe:")
+        yield Chart(timeline(launch.kernel, rows, launch.forecast.board))
+    if named:
+        yield from lines_of(launch, opened=True)
+    helping = helps(advice(launch)) if helped else []
+    why = Box("Why it takes as long", [BulletList(because(launch)), *helping, Text(_about(launch), "dim")])
+    yield SideBySide([why, Box("Pipes and memories", [_use(launch)])])
+    if drawn := memories_of(launch):
+        yield Text(f"Memory of {launch.kernel}", "bold")
+        yield Chart(drawn, zooms=False)
+
+
+def _about(launch: Launch) -> str:
+    told = f"({', '.join(map(str, launch.dim))}) {launch.kind} on {launch.board}, {launch.engine} engine"
+    if launch.tasks:
+        low, high = launch.time_band
+        told += f"; the model's constants allow {precise(low)} to {precise(high)} us"
+    return f"{told}. Time and NRAM are {launch.estimate}." if launch.estimate else f"{told}."
+
+
+def _use(launch: Launch) -> Grid:
+    """Return how much of each pipe, rate and memory of the board *launch* uses, and the bytes that it moves."""
+    columns = Column(""), Column("", folds=True), Column("", right=True)
+    shown = Grid(columns, None, gap=2, ruled=False)
+
+    def add(name: str, part: float, figure: str, look: str = "other") -> None:
+        shown.add_row(name, PageCell("", bars=[(look, part, "")]), figure)
+
+    for number, (pipe, part) in enumerate(figures(launch).busy.items() if launch.tasks else ()):
+        add(pipe, part, percent(part), color(number))
+    for rate in achieved([launch]):
+        add(f"{rate.what}, of the board's", rate.share, rate.figure)
+    for name, used in launch.memory.items():
+        if used.high_water:
+            add(name, used.high_water / used.capacity, f"{size(used.high_water)} of {size(used.capacity)}")
+    for name, nbytes in launch.traffic.items():
+        shown.add_row(name, "", size(nbytes))
+    return shown
 
 
 def _head(
@@ -118,7 +193,11 @@ def _cards(launch: Launch, launches: Sequence[Launch]) -> list[Card]:
     which = f"of {launch.kernel}, the longest launch" if len(launches) > 1 else "predicted time"
     reached = next(iter(achieved([launch])), None)
     return [
-        Card(f"{launch.time_us:,.2f} us", which, f"{low:,.2f} to {high:,.2f} by the model's constants"),
+        Card(
+            f"{precise(launch.time_us)} us",
+            which,
+            f"{precise(low)} to {precise(high)} by the model's constants",
+        ),
         Card(percent(about.busy[pipe]), f"{pipe} busy", f"{launch.bound or 'nothing'} sets the time"),
         Card(f"{about.working} of {about.cores}", "cores with work"),
         *(
@@ -126,7 +205,7 @@ def _cards(launch: Launch, launches: Sequence[Launch]) -> list[Card]:
             if reached
             else []
         ),
-        *([Card(f"{most[0].gain:.2f}x", "as fast is within reach", most[0].change)] if most else []),
+        *([Card(gain(most[0].gain), "as fast is within reach", most[0].change)] if most else []),
     ]
 
 
@@ -140,18 +219,12 @@ def _complaints(findings: int, comparison: BaselineComparison | None) -> str:
     return f"{slower}; {counted(findings, 'finding')}" if findings else slower
 
 
-def _share(totals: Mapping[str, float], launch: Launch) -> str:
-    """Return the share of its board's time that a launch takes."""
-    total = totals[launch.board]
-    return percent(launch.time_us / total) if total > 0 else "-"
-
-
 def _verdict(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
     """Return the number of launches and their total time; times of several boards are not added."""
     if len(totals) < 2:
-        head = f"{counted(len(launches), 'launch', 'launches')}, {sum(totals.values()):,.2f} us"
+        head = f"{counted(len(launches), 'launch', 'launches')}, {precise(sum(totals.values()))} us"
         side, end = end_of_queues(launches) if all(launch.tasks for launch in launches) else (1, 0.0)
-        return head if side < 2 else f"{head} together, {end:,.2f} us in {counted(side, 'queue')}"
+        return head if side < 2 else f"{head} together, {precise(end)} us in {counted(side, 'queue')}"
     boards = counted(len(totals), "board")
     alike = all(
         len(totals) * sum(launch.board == name for launch in launches) == len(launches) for name in totals
@@ -162,7 +235,7 @@ def _verdict(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
         if alike
         else f"{counted(len(launches), 'launch', 'launches')} on {boards}"
     )
-    return f"{head}: {', '.join(f'{time_us:,.2f} us on {name}' for name, time_us in totals.items())}"
+    return f"{head}: {', '.join(f'{precise(time_us)} us on {name}' for name, time_us in totals.items())}"
 
 
 def _time(launch: Launch) -> float:
@@ -180,26 +253,6 @@ def _shown(launches: Sequence[Launch]) -> list[tuple[int, Launch]]:
     return sorted(first.values(), key=lambda one: -_time(one[1]))[:MOST_PARTS]
 
 
-@frozen
-class Dearest:
-    """The head of the page: the launch with most of the time, its most expensive line, and advice."""
-
-    launch: Launch
-    words: str
-    place: CostliestLine | None
-    advice: tuple[Advice, ...]
-
-
-def _dearest(launches: Sequence[Launch]) -> Dearest | None:
-    launch = max(launches, key=_time, default=None)
-    # A launch without tasks has no time.
-    if launch is None or not launch.tasks:
-        return None
-    low, high = launch.time_band
-    told = f"{launch.kernel} on {launch.board}: {launch.time_us:,.2f} us, between {low:,.2f} and {high:,.2f} by the model's constants"
-    return Dearest(launch, told, costliest_line(launch), advice(launch))
-
-
 def _headline(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
     """Return the cause of the time of the longest launch, and its kernel's share of its board's time."""
     dearest = max(launches, key=_time, default=None)
@@ -213,25 +266,3 @@ def _headline(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
     share = percent(sum(map(_time, own)) / totals[dearest.board])
     many = f" in {counted(len(own), 'launch', 'launches')}" if len(own) > 1 else ""
     return f"{dearest.kernel} takes {share}{where}{many}. {told}"
-
-
-def _part(number: int, launch: Launch) -> LaunchPart:
-    named = launch.timeline.named and bool(launch.tasks)
-    board = launch.forecast.board
-    rows = [Ran(launch.kernel, launch.kind, launch.time_us, launch.bound, tuple(launch.timeline))]
-    # Up to MOST_CORES the excerpt shows all of them.
-    many = launch.tasks and sum(not span.memory_core for span in launch.timeline) > MOST_CORES
-    return LaunchPart(
-        number,
-        launch.kernel,
-        launch.time_us,
-        launch,
-        because(launch),
-        advice(launch),
-        achieved([launch]),
-        dict(figures(launch).busy) if launch.tasks else {},
-        launch.lines if named else (),
-        excerpt_of(launch) if named else None,
-        memories_of(launch),
-        timeline(launch.kernel, rows, board) if many else "",
-    )

@@ -7,8 +7,10 @@ It is self-contained SVG text, in the colours of the page that contains it (`--i
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from mlusim.document import Legend
 from mlusim.report.page.charts import Axis
 from mlusim.report.page.excerpt import OTHERS, Excerpt, ExcerptBar
+from mlusim.report.page.writer import legend_html
 from mlusim.time.timeline import STORE, WAIT
 from mlusim.time.timing import PIPES
 
@@ -43,31 +45,6 @@ def legend(excerpt: Excerpt) -> list[tuple[str, str, str]]:
     return made
 
 
-MARKS: Mapping[str, str] = {
-    "work": '<rect width="11" height="11" rx="2" fill="var(--{look})"/>',
-    "wait": '<rect x=".5" y="2.5" width="10" height="6" fill="var(--{look})" fill-opacity="0.16" stroke="var(--{look})"/>',
-    "arrow": '<line y1="5.5" x2="17" y2="5.5" stroke="var(--{look})"/><path d="M22 5.5 15 3v5z" fill="var(--{look})"/>',
-    "dashed": '<line y1="5.5" x2="17" y2="5.5" stroke="var(--{look})" stroke-dasharray="4 2"/>'
-    '<path d="M22 5.5 15 3v5z" fill="var(--{look})"/>',
-}
-
-
-def legend_html(excerpt: Excerpt) -> str:
-    """Return `legend` as HTML for the page."""
-    made = []
-    for kind, look, told in legend(excerpt):
-        width = 22 if kind in ("arrow", "dashed") else 11
-        mark = (
-            f'<svg viewBox="0 0 {width} 11" style="display:inline-block;width:{width}px;height:11px">'
-            f"{MARKS[kind].format(look=look)}</svg>"
-        )
-        made.append(
-            '<span style="display:inline-flex;align-items:center;gap:6px;margin-right:14px;font-size:13px;'
-            f'color:var(--soft)">{mark}{escape(told)}</span>'
-        )
-    return "".join(made)
-
-
 _ALONE: Mapping[str, str] = {
     "ink": "var(--jp-content-font-color1, var(--vscode-foreground, #1d1d1b))",
     "soft": "var(--jp-content-font-color2, var(--vscode-descriptionForeground, #5c5b57))",
@@ -86,7 +63,7 @@ def chart_html(excerpt: Excerpt) -> str:
         f'<div style="{colors};{font};color:var(--ink);max-width:1100px">'
         f'<div style="font-weight:600;font-size:14px">{escape(excerpt.headline)}</div>'
         f'<div style="color:var(--soft);margin:2px 0">{escape(excerpt.kernel)}: {escape(excerpt.says)}</div>'
-        f"<div>{legend_html(excerpt)}</div>{picture}</div>"
+        f"<div>{legend_html(Legend(legend(excerpt)))}</div>{picture}</div>"
     )
 
 

@@ -1,18 +1,3 @@
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{% block title %}{% endblock %}</title>
-<style>
-{% include "style.css" %}
-</style>
-</head>
-<body><main>
-{% block main %}
-{% endblock %}
-</main>
-<script>
 (() => {
   const tip = document.body.appendChild(document.createElement("div"));
   tip.className = "tip"; tip.hidden = true;
@@ -69,5 +54,3 @@
   addEventListener("beforeprint", () => { shut = [...document.querySelectorAll("details:not([open])")]; shut.forEach(d => d.open = true); });
   addEventListener("afterprint", () => { shut.forEach(d => d.open = false); });
 })();
-</script>
-</body></html>
