@@ -186,8 +186,9 @@ def _of_function(
     try:
         expected = function(**inputs)
     except Exception as error:
+        arguments = ", ".join(f"{name}={_shown(value)}" for name, value in inputs.items())
         raise UsageError(
-            f"the reference, called with {', '.join(f'{name}=' for name in inputs)}, ended with {type(error).__name__}: "
+            f"the reference, called with {arguments}, ended with {type(error).__name__}: "
             f"{said(error)}; it takes what goes in, and returns what comes back by name"
         ) from error
     if isinstance(expected, Mapping):
@@ -196,6 +197,11 @@ def _of_function(
         raise UsageError("the reference gives one array and several come back; let it return a dict by name")
     # A reference with one output need not name it.
     return {outputs[0]: expected}
+
+
+def _shown(value: object) -> str:
+    """Return the number *value*, or the type and the sizes of an array, which has too many."""
+    return f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else f"{value!s:.40}"
 
 
 def _compared(name: str, output: Array, expected: Array, close: Thresholds, who: str) -> Compared:

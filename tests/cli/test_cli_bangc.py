@@ -130,7 +130,7 @@ def test_check_compares_with_a_reference(folder, capsys):
         ((*CALL, "--arg", "dst=out:float32:x"), "write out:TYPE:SIZES"),
         (
             (*CALL, "--arg", "dst=out:float32:128", "--reference", "expected_scale:shy"),
-            "the reference, called with src=, n=, factor=, ended with TypeError",
+            "the reference, called with src=float32[128], n=32, factor=2.5, ended with TypeError",
         ),
         (
             (*CALL, "--arg", "dst=out:float32:128", "--reference", "expected_scale:short"),
