@@ -25,7 +25,7 @@ from mlusim.machine.native.build import available
 from mlusim.observe.names import CHECKERS
 
 TASKS, TURNS, WIDTH = 16, 64, 1024
-ROUNDS = 9
+ROUNDS = 25
 ROUNDS_OF_PLANTED = 40  # they are short
 LIMIT = 2.0
 PLANTED = Path(__file__).resolve().parents[1] / "tests" / "quality"

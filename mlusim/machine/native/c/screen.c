@@ -310,9 +310,10 @@ void asks_(Asked_ *q, int64_t line, int every, int many, const Operand_ *o) {
     if (o[k].reads && !o[k].writes) memcpy(q->room[k] + q->begin, held_at_(o + k) + q->begin, (size_t)smaller_(n, q->bytes));
     if (!o[k].writes) continue;
     q->first[k] = next; q->answer[k] = next + room; next += 2 * room;
-    if (line) memset(q->answer[k], 0, (size_t)n);
   }
 }
+/* The end of the bytes of an operand that reaches to *n* on which the body runs. */
+static int64_t end_of_(const Asked_ *q, int64_t n) { return q->bytes < n - q->begin ? q->begin + q->bytes : n; }
 /* The contents given to uninitialized bytes in turn: zero, not a number, huge, small; pseudo-random; another source. */
 static const uint8_t FILLING_[] = {0x00, 0xFF, 0x7F, 0x3C};
 enum { FILLINGS_ = 4, RANDOM_ = 4, TWIN_ = 5, DIFFERS_ = 1 << FILLINGS_, EACH_FILLING_ = DIFFERS_ - 1, LEFT_ = 2 * DIFFERS_ };
@@ -344,7 +345,7 @@ void takes_(Asked_ *q, int many, const Operand_ *o, int content) {
     if (!o[k].writes) continue;
     const uint8_t *now = q->room[k], *first = q->first[k];
     uint8_t *answer = q->answer[k];
-    const int64_t n = reach_of_(o + k), step = o[k].more ? o[k].step : n, end = q->bytes < n - q->begin ? q->begin + q->bytes : n;
+    const int64_t n = reach_of_(o + k), step = o[k].more ? o[k].step : n, end = end_of_(q, n);
     if (content == 0) { first = now; q->room[k] = q->first[k]; q->first[k] = (uint8_t *)first; }
     const uint8_t byte = content < FILLINGS_ ? FILLING_[content] : 0, bit = (uint8_t)(content < FILLINGS_ ? 1 << content : 0);
     const uint8_t other = content == UNCHANGED_ ? LEFT_ : DIFFERS_;
@@ -361,13 +362,16 @@ void answers_(Core *m, Asked_ *q, int many, const Operand_ *o, int lanewise, int
   Stores_ *t = SCREEN_(m)->stores;
   int moved = 1;
   if (q->last < TWIN_) {
-    for (int k = 0; k < many; k++) if (o[k].writes) memcpy(q->room[k], held_at_(o + k), (size_t)reach_of_(o + k));
+    for (int k = 0; k < many; k++) {
+      const int64_t end = end_of_(q, reach_of_(o + k));
+      if (o[k].writes && q->begin < end) memcpy(q->room[k] + q->begin, held_at_(o + k) + q->begin, (size_t)(end - q->begin));
+    }
     takes_(q, many, o, TWIN_);
   }
   for (int k = 0; k < many; k++) t->far |= o[k].reads && o[k].at.a->space == GDRAM && o[k].at.a->flags;
   for (int k = 0; k < many; k++) {
     if (!o[k].writes) continue;
-    const int64_t far = o[k].more * o[k].step;
+    const int64_t far = o[k].more * o[k].step, end = end_of_(q, reach_of_(o + k));
     int itself = 0, lacks = 0, kept = o[k].partial ? LEFT_ : 0;
     for (int j = 0; j < many; j++) {
       if (o[j].reads && o[j].at.a == o[k].at.a && o[j].at.o == o[k].at.o && o[j].bytes == o[k].bytes) kept = 0;
@@ -377,7 +381,7 @@ void answers_(Core *m, Asked_ *q, int many, const Operand_ *o, int lanewise, int
     for (int64_t r = 0; r <= far; r += o[k].step ? o[k].step : 1) {
       uint8_t *flags = o[k].at.a->flags ? flags_say_((At){o[k].at.a, o[k].at.o + r}, o[k].bytes, 1) : 0;
       for (int64_t i = 0; i < o[k].bytes; i++) {
-        const uint8_t answer = q->answer[k][r + i], differs = (answer & DIFFERS_) != 0;
+        const uint8_t answer = r >= q->begin && r < end ? q->answer[k][r + i] : 0, differs = (answer & DIFFERS_) != 0;
         if (answer & kept) { lacks |= flags && flags[i]; continue; }
         if (differs && (answer & EACH_FILLING_) != EACH_FILLING_) moved = 0;
         if (flags) flags[i] = differs;
