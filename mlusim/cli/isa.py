@@ -109,8 +109,9 @@ OVERLAP = {
 
 
 def unmarked(doc: str) -> str:
-    """Return *doc* without reStructuredText markup, which a terminal does not show."""
-    return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", doc.replace("``", ""))
+    """Return *doc* without reStructuredText markup, which a terminal does not show, each paragraph in one line, which a terminal breaks."""
+    flowing = re.sub(r"(?<!\n)\n(?!\n|\* ) *", " ", doc.replace("``", ""))
+    return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", flowing)
 
 
 def page_told(page: Mapping[str, Any]) -> Document:

@@ -4,7 +4,6 @@ Such words are built-in variables, memories and copy directions, functions of th
 """
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -329,7 +328,7 @@ def _helper(helper: Callable[..., Any]) -> Iterator[RenderableType]:
     yield Text(about["signature"], style="bold")
     yield ""
     # One line for each paragraph and item, since the terminal wraps lines.
-    yield unmarked(re.sub(r"(?<!\n)\n(?!\n|\* ) *", " ", about["doc"]))
+    yield unmarked(about["doc"])
     yield ""
     yield f"import: {about['import']}"
     yield f"all helpers: {PAGE}"

@@ -1,6 +1,7 @@
 """``mlusim``, ``boards``, ``isa`` and ``ops``: what they list, for people and as JSON."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -184,6 +185,15 @@ def test_transpositions_take_other_cycles_on_other_boards(cli):
     found = cli("isa", "bang_transpose", "--json").json()["cycles"]
 
     assert {"MLU2xx": 1.0, "MLU3xx, MLU5xx": 0.03125} == {one["on"]: one["element"] for one in found}
+
+
+def test_the_words_about_an_intrinsic_fill_the_terminal(cli):
+    """A line ends where the terminal does, not where one of the source ends as well."""
+    words = cli("isa", "__memcpy").out.partition("1-D:")[2].partition("\n\n")[0]
+    lines = words.splitlines()
+
+    assert 4 < len(lines)
+    assert all(80 < len(f"{line} {after.split()[0]}") for line, after in pairwise(lines[1:]))
 
 
 def test_every_intrinsic_can_be_shown(cli):
