@@ -581,12 +581,11 @@ def comparison_json(comparison: BaselineComparison) -> dict[str, Any]:
             kind: [one.to_json() for one in getattr(comparison, kind)]
             for kind in ("regressions", "trades", "improvements")
         },
-        **{kind: _names(getattr(comparison, kind)) for kind in ("new", "missing")},
+        **{
+            kind: [
+                {"operator": e.operator, "case": e.case, "board": e.board} for e in getattr(comparison, kind)
+            ]
+            for kind in ("new", "missing")
+        },
         "not_run": comparison.absent,
     }
-
-
-def _names(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    return [
-        {k: v for k, v in asdict(entry).items() if k in {"operator", "case", "board"}} for entry in entries
-    ]

@@ -247,7 +247,9 @@ def restored(document: Any, where: str) -> CallRecord:
         if record.fault is not None:
             typed(_Fault, record.fault, "the record.fault")
         for finding in record.findings:
-            _check_finding(finding)
+            _refuse_lack(finding, (*FINDING_KEYS, "level"), "the record.findings")
+            for key in ("message", "level"):
+                typed(str, finding[key], f"the record.findings.{key}")
         return evolve(record, accuracy={name: _errors(name, one) for name, one in record.accuracy.items()})
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         said = str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
@@ -263,12 +265,6 @@ def _refuse_lack(there: Mapping[str, Any], wanted: Iterable[str], where: str) ->
     missing = next((key for key in wanted if key not in there), None)
     if missing is not None:
         raise TypeError(f"{where} lacks {missing!r}")
-
-
-def _check_finding(finding: Mapping[str, Any]) -> None:
-    _refuse_lack(finding, (*FINDING_KEYS, "level"), "the record.findings")
-    for key in ("message", "level"):
-        typed(str, finding[key], f"the record.findings.{key}")
 
 
 EXPLAINED = ("overlap", "balance", "slowest", "working", "cores", "waves", "last_wave")
@@ -379,7 +375,7 @@ def markdown_text(records: Sequence[CallRecord], version: str) -> str:
     for board in boards_of(records):
         own = [record for record in records if record.board == board]
         parts += [f"### {board}", markdown_table(COLUMNS, (_performance(record) for record in own))]
-        slow = [f"- {_name(r)}: {explained(r).sentence}" for r in own if below_the_bar(r)]
+        slow = [f"- {r.operator} {r.title}: {explained(r).sentence}" for r in own if below_the_bar(r)]
         if slow:
             parts += [BELOW, "\n".join(slow)]
     judged = [(record, name) for record in records for name in record.accuracy]
@@ -445,7 +441,3 @@ def _explanation(record: CallRecord) -> list[str]:
     why = explained(record)
     grade = "-" if why.acceptance is None else why.acceptance.grade
     return [record.operator, record.title, record.board, grade, *(figure.words(why) for figure in WHY)]
-
-
-def _name(record: CallRecord) -> str:
-    return f"{record.operator} {record.title}"

@@ -85,11 +85,8 @@ def _by_pipe(table: Mapping[str, tuple[Charge, ...]], names: Mapping[str, str]) 
     tests = {"if pipe is IO:": OFF_CHIP, "elif pipe is MOVE:": ON_CHIP, "else:": copy_costs.VECTOR}
     for test, place in tests.items():
         yield f"    {test}"
-        yield from (f"        {line}" for line in copy_costs.charged(table[place], _counter, names))
-
-
-def _counter(name: str) -> str:
-    return f"work[{getattr(quantities, name)}]"
+        charged = copy_costs.charged(table[place], lambda name: f"work[{getattr(quantities, name)}]", names)
+        yield from (f"        {line}" for line in charged)
 
 
 _made = copy_costs.made(

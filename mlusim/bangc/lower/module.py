@@ -149,10 +149,6 @@ class Lowering:
 
     # -- functions -----------------------------------------------------------------------------
 
-    def _too_deep(self, span: ir.Span) -> ir.TranslationProblem:
-        excerpt = excerpt_of(self.unit.text_of(span.file), span.line, span.column)
-        return ir.TranslationProblem("nesting", "this function is nested too deeply", span, excerpt)
-
     def _function(self, declaration: Declaration) -> None:
         scope = LoweredFunction(self.around, declaration.result, declaration.symbol)
         if declaration.of_lambda:
@@ -174,7 +170,9 @@ class Lowering:
         except Untranslatable as refused:
             problem, body = refused.problem, ()
         except RecursionError:  # this code recurses as deep as the source is nested
-            problem = self._too_deep(declaration.span)
+            span = declaration.span
+            excerpt = excerpt_of(self.unit.text_of(span.file), span.line, span.column)
+            problem = ir.TranslationProblem("nesting", "this function is nested too deeply", span, excerpt)
         self.module.functions[declaration.symbol] = ir.Function(
             declaration.title,
             declaration.symbol,

@@ -208,7 +208,7 @@ class BangForm:
             nowhere=nowhere,
             recursive=bool(deep),
             mode=mode,
-            crowded=_crowded(c),
+            crowded=frozenset(at for at, rows in c.calls.items() if any(row is not rows[0] for row in rows)),
             followed=(tuple(c.symbols), tuple(c.locals)),
             covers=tuple(c.covers),
             changes=tuple(c.changes),
@@ -352,11 +352,6 @@ _OWN: Mapping[str, Callable[..., Any]] = {
 def _variables(part: Any) -> list[ir.Global]:
     globals_ = part.file.form.globals
     return sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line))
-
-
-def _crowded(c: CProgram) -> frozenset[tuple[int, int]]:
-    """Return the places with several calls of a row."""
-    return frozenset(at for at, rows in c.calls.items() if any(row is not rows[0] for row in rows))
 
 
 def _returns(c: CProgram, forms: Sequence[ir.Function], pointed: AbstractSet[str]) -> Returns | None:

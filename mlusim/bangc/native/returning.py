@@ -21,17 +21,17 @@ def reaching(
     kernel: ir.Function, forms: Sequence[ir.Function], called: Mapping[str, AbstractSet[str]]
 ) -> frozenset[str]:
     """Return the symbols of *kernel* and of those of *forms* that may reach a barrier; *called* has the functions that each may call."""
-    reach = {form.symbol for form in forms if _meets(form)}
+    reach = {
+        form.symbol
+        for form in forms
+        if any(isinstance(n, ir.IntrinsicCall) and n.row.startswith(BARRIERS) for n in walk(form.body))
+    }
     more = True
     while more:
         further = {symbol for symbol, callees in called.items() if symbol not in reach and callees & reach}
         reach |= further
         more = bool(further)
     return frozenset(reach | {kernel.symbol})
-
-
-def _meets(form: ir.Function) -> bool:
-    return any(isinstance(n, ir.IntrinsicCall) and n.row.startswith(BARRIERS) for n in walk(form.body))
 
 
 def hidden(reach: AbstractSet[str], form: ir.Function, pointed: AbstractSet[str]) -> bool:

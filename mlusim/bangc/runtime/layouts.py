@@ -604,7 +604,7 @@ class FixedItems(Items):
         at = self.offset + i
         if 0 <= at < len(self.items):
             raise read_only(self.words)
-        self._store_outside(at, value)
+        super().__setitem__(i, value)
 
     def __add__(self, n: int) -> "FixedItems":
         return FixedItems(self.items, self.layout, self.offset + n, self.words, self._c_home)

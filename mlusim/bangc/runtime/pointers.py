@@ -377,18 +377,14 @@ class Items(VariableAddress):
         place = InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)
         return place.here if hasattr(self.layout, "fields") else place[0]
 
-    def _store_outside(self, at: int, value: object) -> None:
-        """Store to element *at* outside the array."""
-        if self._c_home is None:
-            raise self._past(at)
-        InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)[0] = value
-
     def __setitem__(self, i: int, value: object) -> None:
         at = self.offset + i
-        if not 0 <= at < len(self.items):
-            self._store_outside(at, value)
-        else:
+        if 0 <= at < len(self.items):
             self.items[at] = value
+        elif self._c_home is None:
+            raise self._past(at)
+        else:
+            InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)[0] = value
 
     def __add__(self, n: int) -> "Items":
         return Items(self.items, self.layout, self.offset + n, self._c_home)

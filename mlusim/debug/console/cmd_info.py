@@ -87,10 +87,6 @@ def _barriers(session: "DebugSession", _words: str) -> str:
     return "\n".join(lines) or "no core waits at a barrier, and no mutex is held"
 
 
-def _breakpoints(session: "DebugSession", _words: str) -> str:
-    return _described(session.breakpoints.values()) or "no breakpoints"
-
-
 def _watchpoints(session: "DebugSession", _words: str) -> str:
     made = session.breakpoints.values()
     return _described(b for b in made if isinstance(b.location, Watchpoint | ValueWatch)) or "no watchpoints"
@@ -286,7 +282,7 @@ INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
     "changes": (_changes, "what has been changed by hand in this launch"),
     "printed": (_printed, "the lines that __bang_printf has printed so far in this launch"),
     "functions": (_functions, "the functions that the kernel can reach"),
-    "breakpoints": (_breakpoints, "the breakpoints, with hits"),
+    "breakpoints": (lambda session, _words: _described(session.breakpoints.values()) or "no breakpoints", "the breakpoints, with hits"),
     "watchpoints": (_watchpoints, "those of the breakpoints that watch bytes or a value"),
 }  # fmt: skip
 

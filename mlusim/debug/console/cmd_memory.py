@@ -435,15 +435,11 @@ def displays_text(console: CommandContext) -> str:
             shown = value_in_form(console.session, text, letter)
         # A name may have no value in the function of this stop; the other displays are shown all the same.
         except MlusimError as error:
-            shown = f"<{_brief(str(error))}>"
+            # Without the remedy, which would be repeated at every stop.
+            said = str(error).partition(";")[0]
+            shown = f"<{said.partition(' has no value in C: ')[2] or said}>"
         lines.append(f"{number}: {words} = {shown}")
     return "\n".join(lines)
-
-
-def _brief(sentence: str) -> str:
-    """Return the first half of an error message; its remedy would be repeated at every stop."""
-    said = sentence.partition(";")[0]
-    return said.partition(" has no value in C: ")[2] or said
 
 
 PRINTS = """EXPR is an expression of C in a function of BANG C, of Python in a kernel of Python.  A function of the source is

@@ -357,10 +357,6 @@ def _files(state: State) -> list[str]:
     return list(dict.fromkeys(f.code.co_filename for f in every))
 
 
-def _sources(state: State, _arguments: Arguments) -> Body:
-    return {"sources": [source_of(file) for file in _files(state)]}
-
-
 def _modules(state: State, _arguments: Arguments) -> Body:
     files = _files(state)
     modules = [{"id": file, "name": Path(file).stem, "path": file, "isUserCode": True} for file in files]
@@ -431,7 +427,7 @@ HANDLERS: dict[str, Handler] = {
     "readMemory": _read_memory,
     "writeMemory": _write_memory,
     "disassemble": _disassemble,
-    "loadedSources": _sources,
+    "loadedSources": lambda state, _arguments: {"sources": [source_of(file) for file in _files(state)]},
     "modules": _modules,
     "source": _source,
     "exceptionInfo": _exception_info,

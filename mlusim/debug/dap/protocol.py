@@ -72,7 +72,9 @@ class Connection:
         if error is not None:
             shown = request.get("command") not in IN_PLACE
             message["message"] = error
-            message["body"] = {"error": {"id": 1, "format": _escaped(error), "showUser": shown}}
+            # The protocol's format takes what stands in braces for variables.
+            escaped = error.replace("{", "(").replace("}", ")")
+            message["body"] = {"error": {"id": 1, "format": escaped, "showUser": shown}}
         elif body is not None:
             message["body"] = dict(body)
         self._send(message)
@@ -112,11 +114,6 @@ _IN_PLACE = (
     "breakpointLocations dataBreakpointInfo"
 )
 IN_PLACE = frozenset(_IN_PLACE.split())
-
-
-def _escaped(text: str) -> str:
-    """Return *text* without braces, which the protocol's format would take for variables."""
-    return text.replace("{", "(").replace("}", ")")
 
 
 class EditorStream:

@@ -362,12 +362,7 @@ def moved(state: State, move: Move, reason: str) -> None:
         text = one_line(error)
         state.connection.event("output", {"category": "important", "output": f"{text}\n"})
     else:
-        _pass_faults(state)
+        # Without stops at faults, the program runs as it would without a debugger.
+        while not state.faults and state.session.stop.error is not None and not state.session.ended:
+            verbs.resume(state.session)
     state.announce(reason, text)
-
-
-def _pass_faults(state: State) -> None:
-    """Continue after faults if the editor does not want to stop at them."""
-    # With the exception filter off, the program should run as it would without a debugger.
-    while not state.faults and state.session.stop.error is not None and not state.session.ended:
-        verbs.resume(state.session)

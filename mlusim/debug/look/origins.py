@@ -223,7 +223,9 @@ class OriginSearch:
         while (found := self._last(byte, launch, before)) is None:
             if byte.space is not GDRAM:
                 return Origin(text, note=UNWRITTEN)
-            earlier = self._earlier(home, launch)
+            # The last launch before this one with the same tensor.
+            same = (n for n in range(launch - 1, 0, -1) if home in self._all.recorded(n).homes)
+            earlier = next(same, 0)
             if home is None or not earlier:
                 unwritten = home is not None and not home.has(byte.address - home.address)
                 return Origin(text, note=UNWRITTEN if unwritten else GIVEN)
@@ -241,7 +243,9 @@ class OriginSearch:
     def _write(self, byte: Byte, text: str, launch: int, found: "_Found", depth: int) -> Origin:
         """Return a write of *byte* as an origin, with the bytes and scalars that it used."""
         (moment, logged, access), paused = found
-        origin = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
+        step = logged.step
+        spelling = step.name if step.row is None else step.row.spelling
+        origin = Origin(text, launch, moment, name_of(logged.core), spelling, *step.site)
         sources = list(self._sources(byte, logged, access, paused))
         beyond = self._beyond if depth > 1 and self.nodes > 0 else None
         if beyond is not None:
@@ -268,11 +272,6 @@ class OriginSearch:
             return None
         homes = self._all.recorded(launch).homes
         return next((a for a in homes if a.address <= byte.address < a.address + a.nbytes), None)
-
-    def _earlier(self, home: Allocation | None, launch: int) -> int:
-        """Return the last launch before *launch* with the same tensor, or 0."""
-        earlier = range(launch - 1, 0, -1)
-        return next((n for n in earlier if home in self._all.recorded(n).homes), 0)
 
     def _changed(self, home: Allocation, offset: int, earlier: int, launch: int) -> bool:
         """Return whether the element at *offset* differs between the end of the launch *earlier* and the beginning of *launch*."""
@@ -302,7 +301,9 @@ class OriginSearch:
         for n, (access, owner) in enumerate(zip(step.reads, logged.read_owners, strict=True)):
             if step.flow is Flow.LANEWISE:
                 at = access.offset_of(_lane(offset, written, access, step.name))
-                width = _width(access, written)
+                # The size of one element, as far as the operands' sizes show it.
+                fours = access.size % 4 == written.size % 4 == 0
+                width = 4 if fours else 2 if access.size % 2 == 0 else 1
                 shown = Access(access.allocation, at - at % width, width)
                 name = access_text(paused, shown) + _part(step, n, shown)
                 yield Byte(access.allocation.space, access.allocation.address + at, owner), name
@@ -410,15 +411,6 @@ def _run(access: Access, elements: range, width: int) -> Access:
     if elements.step == 1:
         return Access(access.allocation, start, len(elements) * width)
     return Access(access.allocation, start, width, ((elements.step * width, len(elements)),))
-
-
-def _spelling(step: Step) -> str:
-    return step.row.spelling if step.row is not None else step.name
-
-
-def _width(access: Access, written: Access) -> int:
-    """Return the size of one element in bytes, as far as the operands' sizes show it."""
-    return 4 if access.size % 4 == 0 and written.size % 4 == 0 else 2 if access.size % 2 == 0 else 1
 
 
 def _lane(offset: int, written: Access, read: Access, name: str) -> int:

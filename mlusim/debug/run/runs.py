@@ -117,7 +117,8 @@ class LaunchRun:
         self._holder.take(self.hold)
         try:
             # On the way to a known position, breakpoint() must not stop the run.
-            with self.tracer.ear.listening(self._trap if goal is None else None):
+            trap = (lambda: self.tracer.interrupt(Trap())) if goal is None else None
+            with self.tracer.ear.listening(trap):
                 self._strand.resume()
         finally:
             self.inside = False
@@ -136,10 +137,6 @@ class LaunchRun:
                 self._strand.abandon()
         if self._holder.current is self.hold:
             self._holder.take(None)
-
-    def _trap(self) -> None:
-        """Stop at the line of the kernel after the ``breakpoint()`` call."""
-        self.tracer.interrupt(Trap())
 
     def _pause(self, stop: Stop) -> None:
         self.stop = stop

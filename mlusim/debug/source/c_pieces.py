@@ -1,5 +1,6 @@
 """The pieces of a function of BANG C, from its intermediate form."""
 
+import functools
 import linecache
 from collections.abc import Callable, Iterable, Iterator
 from types import CodeType
@@ -44,19 +45,14 @@ def pieces_of(function: ir.Function, code: CodeType) -> FunctionPieces:
         merged(builder.pieces),
         tuple(p.name for p in function.parameters),
         {v.name: v.source_name for v in written},
-        tuple(v.name for v in written if _watched(v)),
-        tuple(v.name for v in written if _leading(v.type)),
+        # Those that a statement may change that does not name them, and those that may lead to another variable.
+        tuple(v.name for v in written if v.storage is not ir.Storage.VALUE or isinstance(v.type, t.Record)),
+        tuple(
+            v.name
+            for v in written
+            if isinstance(v.type, t.Pointer) and isinstance(v.type.to, t.Arithmetic | t.Record)
+        ),
     )
-
-
-def _leading(kind: t.Type) -> bool:
-    """Return whether a local of type *kind* may refer to another variable."""
-    return isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic | t.Record)
-
-
-def _watched(local: ir.Local) -> bool:
-    """Return whether a statement that does not name the local may change it."""
-    return local.storage is not ir.Storage.VALUE or isinstance(local.type, t.Record)
 
 
 @define
@@ -211,7 +207,7 @@ def root_of(place: Any) -> Read | None:
             path, place = (place.name, *path), place.base
         elif isinstance(pointer, ir.AddressOf):
             constant = isinstance(place.index, ir.Const)
-            at = at if constant else _computing(place.index)
+            at = at if constant else functools.partial(_value, place.index)
             path, place = (f"[{place.index.value}]" if constant else "[]", *path), pointer.place
         else:
             break
@@ -242,11 +238,6 @@ def _indices(place: Any) -> Iterator[ir.Expr]:
         while isinstance(pointer, ir.Convert):
             pointer = pointer.value
         place = getattr(pointer, "place", None) if isinstance(pointer, ir.AddressOf) else None
-
-
-def _computing(node: ir.Expr) -> Callable[[Values], Any]:
-    """Return a function that computes *node* from the values of locals, or returns None if *node* reads other values."""
-    return lambda held: _value(node, held)
 
 
 def _address(node: Any) -> Any:

@@ -8,7 +8,7 @@ from mlusim.machine.native.text.screen import Returns
 from mlusim.machine.observed import Site, TaskPlace
 
 if TYPE_CHECKING:
-    from mlusim.machine.cluster import Sync, Union
+    from mlusim.machine.cluster import Sync
 
 
 class Ways:
@@ -28,12 +28,9 @@ class Ways:
         """Keep the record of a task that ends; that of a union that ends is over."""
         self._ended[core] = core.place, core.seat.leaving[0].copy()
         if core.union.finished():
-            self._forget(core.union)
-
-    def _forget(self, union: "Union") -> None:
-        for core in union.cores:
-            self._passed.pop(core, None)
-            self._ended.pop(core, None)
+            for member in core.union.cores:
+                self._passed.pop(member, None)
+                self._ended.pop(member, None)
 
     def end(self, running: Sequence[Any]) -> None:
         """Keep the records of the tasks on the cores *running*, which have not returned: a fault ends them."""

@@ -220,17 +220,14 @@ class Axis:
     def ticks(self) -> Iterator[tuple[float, str]]:
         """Yield positions in us and their labels, none of which overlap; the last is the end, with the unit."""
         factor, name = next((us, name) for us, least, name in _UNITS if self.end >= least)
-        end = f"{self.end / factor:,.{_digits((self.end - self.start) / factor)}f} {name}"
+        # As many decimals as resolve a hundredth of what is shown.
+        digits = 2 - math.floor(math.log10(max((self.end - self.start) / factor, 1e-6)))
+        end = f"{self.end / factor:,.{min(6, max(0, digits))}f} {name}"
         for value in marks(self.start / factor, self.end / factor):
             at = value * factor
             if self.at(self.end) - self.at(at) > _ROOM:
                 yield at, f"{value:,.12g}"
         yield self.end, end
-
-
-def _digits(lasting: float) -> int:
-    """Return the number of decimals that resolve a hundredth of *lasting*."""
-    return min(6, max(0, 2 - math.floor(math.log10(max(lasting, 1e-6)))))
 
 
 _LABELS, _BARS, _ROW, _TOP = 250.0, 560.0, 18.0, 24.0

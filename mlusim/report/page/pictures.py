@@ -79,7 +79,8 @@ class _Roofline:
             words(self._axes, power, low_y - 15 * dy, f"{10.0**power:g}", across="center", up="baseline")
         for power in range(low_y, high_y + 1):
             line(self._axes, [low_x, high_x], [power, power], "line")
-            words(self._axes, low_x - 6 * dx, power, _tick(power), across="right")
+            tick = count(10.0**power).replace(".00", "").replace(".0", "")
+            words(self._axes, low_x - 6 * dx, power, tick, across="right")
         style: dict[str, Any] = {"up": "baseline", "size": PLAIN, "color": COLORS["ink"]}
         middle = (low_x + high_x) / 2
         words(self._axes, middle, low_y - 33 * dy, "theory operations per byte", across="center", **style)
@@ -112,11 +113,6 @@ class _Roofline:
         dot = Ellipse((math.log10(intensity), math.log10(rate)), size_x, size_y, zorder=3, **look)
         self._axes.add_patch(dot)
         self._picture.tip(dot, tip)
-
-
-def _tick(power: int) -> str:
-    """Return a power of ten without a fraction: "100M", "1T"."""
-    return count(10.0**power).replace(".00", "").replace(".0", "")
 
 
 def _decades(values: Sequence[float]) -> tuple[int, int]:

@@ -110,7 +110,10 @@ def _frame(axis: Axis, height: float) -> str:
     for at, words in axis.ticks():
         x = LEFT + axis.at(at)
         last = at == axis.end
-        made.append(_line(x, TOP - 4, x, TOP + height, "soft" if last else "line"))
+        look = "soft" if last else "line"
+        made.append(
+            f'<line x1="{x:.1f}" y1="{TOP - 4:.1f}" x2="{x:.1f}" y2="{TOP + height:.1f}" stroke="var(--{look})"/>'
+        )
         side = "end" if last and axis.at(at) > WIDTH - 30 else "middle"
         made.append(_words(x + (RIGHT - 2 if last else 0), TOP - 9, words, side))
     return "\n".join(made)
@@ -190,10 +193,6 @@ def _strip(excerpt: Excerpt, y: float) -> list[str]:
         f'<rect x="{LEFT:.1f}" y="{y:.1f}" width="{WIDTH:.1f}" height="7" rx="2" fill="var(--track)"/>',
         f'<rect x="{LEFT + left:.1f}" y="{y:.1f}" width="{width:.1f}" height="7" rx="1" fill="var(--soft)"/>',
     ]
-
-
-def _line(x: float, y: float, u: float, v: float, look: str) -> str:
-    return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{u:.1f}" y2="{v:.1f}" stroke="var(--{look})"/>'
 
 
 def _words(x: float, y: float, words: str, side: str, look: str = "soft") -> str:

@@ -377,7 +377,8 @@ class _Door:
     def _performed(self, spans: Sequence[Footprint], text: str, result: str) -> Iterator[str]:
         """Render *text*, the row's body with a *result* of this type, as required by the mode."""
         if self._sums:
-            yield from self._sum(text)
+            extent, dtype = self._extent(self.row.operands["dst"]), self.types["dst"]
+            yield from later(extent, IDS[dtype], text, scalar="src" in self.scalars)
         elif self._asked:
             types = [f"T_{SUFFIX[self.types[o.name].name]}" for o in self.operands]
             yield from asking(self.row, spans, types, text, result)
@@ -421,11 +422,6 @@ class _Door:
             yield f"  paid_ = larger_(paid_, {pieces} * chip_lines({nbytes})); used_ = larger_(used_, {pieces} * {nbytes});"
         yield f"  m->counts[{number}]++; m->work[W_VECTOR] += paid_ + START;"
         yield f"  ((int64_t *)m->lines)[{number}] += paid_; ((int64_t *)m->spare)[{number}] += paid_ * LINE - used_;"
-
-    def _sum(self, text: str) -> Iterator[str]:
-        """Render a sum that may be deferred."""
-        extent, dtype = self._extent(self.row.operands["dst"]), self.types["dst"]
-        return later(extent, IDS[dtype], text, scalar="src" in self.scalars)
 
     def _arrays(self) -> Iterator[str]:
         for o in self.operands:

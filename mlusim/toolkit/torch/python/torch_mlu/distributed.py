@@ -176,10 +176,6 @@ def _given(options: object) -> tuple[object, ...]:
     return () if options is None else (options,)
 
 
-def _group(store: dist.Store, rank: int, size: int, timeout: dt.timedelta) -> ProcessGroupCNCL:
-    return ProcessGroupCNCL(store, rank, size, timeout)
-
-
 def _scatter(
     tensor: torch.Tensor, devices: Sequence[int], sizes: Sequence[int] | None, dim: int, streams: object
 ) -> list[torch.Tensor]:
@@ -218,4 +214,4 @@ def register() -> None:
         if not hasattr(torch._C, exchange.__name__):  # noqa: SLF001 - only builds for cards have them
             setattr(torch._C, exchange.__name__, exchange)  # noqa: SLF001
     if dist.is_available() and "cncl" not in dist.Backend.backend_list:
-        dist.Backend.register_backend("cncl", _group, devices=["mlu"])
+        dist.Backend.register_backend("cncl", ProcessGroupCNCL, devices=["mlu"])
