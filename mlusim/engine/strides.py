@@ -12,16 +12,8 @@ import numpy as np
 
 from mlusim.arch.board import Pipe
 from mlusim.counted import plural
+from mlusim.engine import refuse
 from mlusim.engine.contract import Flight, IssuingMlu
-from mlusim.engine.refuse import (
-    check_operands,
-    check_rules,
-    constant,
-    environment,
-    extent,
-    refuse_here,
-    value,
-)
 from mlusim.errors import Fault, RuleFault
 from mlusim.formula.render import to_python
 from mlusim.memory.footprint import Access
@@ -41,7 +33,7 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
     """Execute the strided form of *row*; raises faults of operands and of strides."""
     fault = _check(mlu, row, arguments)
     if fault is not None:
-        raise refuse_here(mlu, row, fault)
+        raise refuse.refuse_here(mlu, row, fault)
     operands = [o for o in row.operands.values() if o.name not in scalars_of(row, arguments)]
     accesses = {o.name: access_of(o, arguments) for o in operands}
     values = [_given(mlu, row, p.name, arguments, accesses.get(p.name)) for p in row.given]
@@ -93,20 +85,20 @@ def _given(
         return np.ndarray(counts, view.dtype.dtype, view.raw, access.start, strides)
     if name not in row.operands:
         return arguments[name]
-    return constant(mlu, row, name, arguments[next(iter(row.operands))].view, arguments[name])
+    return refuse.constant(mlu, row, name, arguments[next(iter(row.operands))].view, arguments[name])
 
 
 def access_of(operand: "Operand", arguments: Mapping[str, Any]) -> Access:
     """Return the access of *operand* in a strided call."""
     pointer = arguments[operand.name]
     view = pointer.view
-    scope = environment(arguments)
+    scope = refuse.environment(arguments)
     with_strides = not any(arguments[name] is None for name in operand.stride_names)
     pairs = (
         (s.evaluate(scope), more.evaluate(scope)) for s, more in (operand.strides if with_strides else ())
     )
     steps = tuple((stride if more else 0, more + 1) for stride, more in pairs)  # a single one has stride 0
-    size = extent(operand, arguments) * view.itemsize
+    size = refuse.extent(operand, arguments) * view.itemsize
     return Access(view.allocation, view.phase + pointer.index * view.itemsize, size, steps)
 
 
@@ -119,8 +111,8 @@ def _check(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, Any]) -> F
             f"{missing[0]} is missing", operand=missing[0], legal="all strides and iterations, or none"
         )
     return (
-        check_operands(mlu, row, arguments, scalars_of(row, arguments))
-        or check_rules(row, arguments, mlu.core.session.board.arch.generation)
+        refuse.check_operands(mlu, row, arguments, scalars_of(row, arguments))
+        or refuse.check_rules(row, arguments, mlu.core.session.board.arch.generation)
         or _check_ranges(row, arguments)
     )
 
@@ -132,7 +124,7 @@ def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | Non
             continue
         access, view = access_of(operand, arguments), arguments[operand.name].view
         for _, more in operand.strides if access.steps else ():
-            if not 0 <= (repeated := value(more, arguments)) <= MOST:
+            if not 0 <= (repeated := refuse.value(more, arguments)) <= MOST:
                 text = to_python(more)
                 return RuleFault(f"{text} = {repeated} is out of range", operand=text, legal=f"0 to {MOST}")
         if access.size <= 0:

@@ -12,7 +12,7 @@ import numpy as np
 from attrs import asdict, frozen
 
 from mlusim.arch.board import Board
-from mlusim.time import quantities as q
+from mlusim.time import quantities as q, rates
 from mlusim.time.log import (
     IO_FLIGHT,
     KIND,
@@ -32,32 +32,6 @@ from mlusim.time.log import (
     loads_of,
 )
 from mlusim.time.pace import FLIGHT, FRONT, IO, MOVE, SCALAR, TENSOR, VECTOR, Pace, parts_of, waited
-from mlusim.time.rates import (
-    ATOMIC,
-    ATOMIC_LINE,
-    BARRIER,
-    DRAM_LATENCY,
-    ELEMENT,
-    EXPONENTIAL,
-    FUNCTION,
-    FUSION,
-    INHERITED,
-    MODEL,
-    MOVE_LINE,
-    MOVE_PART,
-    POOLING,
-    REDUCTION,
-    SCALAR_BRANCH,
-    SCALAR_NRAM,
-    SCALAR_SRAM,
-    SEGMENT,
-    SRAM_PORT,
-    THIN,
-    TRANSPOSE,
-    TRANSPOSE_START,
-    Rate,
-    printed_rows,
-)  # fmt: skip
 from mlusim.time.timing import rivals_of
 
 ENOUGH = 2  # number of published rows that confirm a constant
@@ -92,12 +66,12 @@ class Certainty:
     def factor(self, board: Board) -> float:
         """Return the factor by which the prediction may be off in either direction on *board*, at most `THIN`."""
         thin = min(1.0, sum([mechanism.part for mechanism in self.unsure]))
-        sure = sum([part * math.log(MODEL[kind]) for kind, part in self.kinds.items()])
-        inherited = 1.0 if printed_rows(board) else INHERITED
-        return inherited * math.exp((1 - thin) * sure + thin * math.log(THIN))
+        sure = sum([part * math.log(rates.MODEL[kind]) for kind, part in self.kinds.items()])
+        inherited = 1.0 if rates.printed_rows(board) else rates.INHERITED
+        return inherited * math.exp((1 - thin) * sure + thin * math.log(rates.THIN))
 
 
-Amounts = dict[tuple[int, Pace], list[tuple[Mapping[Rate, float], Mapping[str, float]]]]
+Amounts = dict[tuple[int, Pace], list[tuple[Mapping[rates.Rate, float], Mapping[str, float]]]]
 """By log and pace: what the tasks with this log spend in each mechanism and in each kind of time, in us, a chunk of the log after the other."""
 
 
@@ -112,8 +86,8 @@ def certainty(
     """
     if not lasting:
         return Certainty({"launching": 1.0})
-    spent: dict[Rate, float] = {}
-    us = dict.fromkeys(MODEL, 0.0)
+    spent: dict[rates.Rate, float] = {}
+    us = dict.fromkeys(rates.MODEL, 0.0)
     rivals = rivals_of(tasks, board)
     paces = {core: Pace.of(board, memory_core=core, rivals=rivals) for core in (False, True)}
     times: dict[int, int] = {}
@@ -140,9 +114,11 @@ def certainty(
     return Certainty(kinds, tuple(sorted(few, key=lambda mechanism: -mechanism.part)))
 
 
-def _amounts(log: CoreLog, times: int, pace: Pace) -> list[tuple[Mapping[Rate, float], Mapping[str, float]]]:
+def _amounts(
+    log: CoreLog, times: int, pace: Pace
+) -> list[tuple[Mapping[rates.Rate, float], Mapping[str, float]]]:
     """Return what *times* cores with *log* spend, as in `Amounts`."""
-    amounts: list[tuple[Mapping[Rate, float], Mapping[str, float]]] = []
+    amounts: list[tuple[Mapping[rates.Rate, float], Mapping[str, float]]] = []
     for (rows, _), often in zip(log.chunks, log.times, strict=True):
         count = times * often
         in_mechanisms = {rate: float(count @ each) for rate, each in _spent(rows, pace).items()}
@@ -157,31 +133,31 @@ def named(mechanisms: Sequence[Unsure]) -> tuple[Unsure, ...]:
     return tuple(mechanism for mechanism in mechanisms if mechanism.part >= LEAST)
 
 
-def _spent(rows: Rows, pace: Pace) -> dict[Rate, Any]:
+def _spent(rows: Rows, pace: Pace) -> dict[rates.Rate, Any]:
     """Return what each of *rows* spends in a mechanism, in us, by the constant that says how long it takes."""
     sums, loads, stores = rows[:, SUMS:LOADS], loads_of(rows), rows[:, STORES:]
     flies, moves, meets = [rows[:, KIND] == kind for kind in (IO_FLIGHT, MOVE_FLIGHT, MEET)]
     return {
-        SEGMENT: sum(_pieces(rows, pace)),
-        ELEMENT: (sums[:, q.STALLS] + rows[:, STALLS_OF] * flies) * pace.stall,
-        FUNCTION: sums[:, q.FUNCTIONS] * (pace.cycle + pace.function),
-        EXPONENTIAL: sums[:, q.EXPONENTIALS] * (pace.cycle + pace.exponential),
-        REDUCTION: sums[:, q.REDUCTIONS] * (pace.cycle + pace.reduction),
-        FUSION: sums[:, q.FUSIONS] * (pace.cycle + pace.fusion),
-        POOLING: sums[:, q.POOLINGS] * (pace.cycle + pace.pooling),
-        TRANSPOSE: sums[:, q.TRANSPOSED] * pace.transposed,
-        TRANSPOSE_START: sums[:, q.TRANSPOSITIONS] * pace.transposition,
-        ATOMIC: sums[:, q.ATOMICS] * pace.atomic,
-        ATOMIC_LINE: sums[:, q.CROWDED] * pace.crowded,
-        SCALAR_NRAM: waited(loads, OF_CORE) * pace.near,
-        SCALAR_SRAM: waited(loads, SHARED) * pace.shared,
-        SCALAR_BRANCH: loads[:, 3].sum(axis=1) * pace.decided,
-        DRAM_LATENCY: loads[:, :, FAR].sum(axis=(1, 2)) * pace.off_chip
+        rates.SEGMENT: sum(_pieces(rows, pace)),
+        rates.ELEMENT: (sums[:, q.STALLS] + rows[:, STALLS_OF] * flies) * pace.stall,
+        rates.FUNCTION: sums[:, q.FUNCTIONS] * (pace.cycle + pace.function),
+        rates.EXPONENTIAL: sums[:, q.EXPONENTIALS] * (pace.cycle + pace.exponential),
+        rates.REDUCTION: sums[:, q.REDUCTIONS] * (pace.cycle + pace.reduction),
+        rates.FUSION: sums[:, q.FUSIONS] * (pace.cycle + pace.fusion),
+        rates.POOLING: sums[:, q.POOLINGS] * (pace.cycle + pace.pooling),
+        rates.TRANSPOSE: sums[:, q.TRANSPOSED] * pace.transposed,
+        rates.TRANSPOSE_START: sums[:, q.TRANSPOSITIONS] * pace.transposition,
+        rates.ATOMIC: sums[:, q.ATOMICS] * pace.atomic,
+        rates.ATOMIC_LINE: sums[:, q.CROWDED] * pace.crowded,
+        rates.SCALAR_NRAM: waited(loads, OF_CORE) * pace.near,
+        rates.SCALAR_SRAM: waited(loads, SHARED) * pace.shared,
+        rates.SCALAR_BRANCH: loads[:, 3].sum(axis=1) * pace.decided,
+        rates.DRAM_LATENCY: loads[:, :, FAR].sum(axis=(1, 2)) * pace.off_chip
         + stores[:, FAR].sum(axis=1) * pace.scattered,
-        MOVE_LINE: (sums[:, q.LINES] + rows[:, PIECES_OF] * moves) * pace.cycle,
-        MOVE_PART: (sums[:, q.PARTS] + rows[:, STALLS_OF] * moves) * pace.part,
-        SRAM_PORT: (sums[:, q.SRAM_BYTES] + rows[:, SUMS - 1] * moves) * pace.sram_byte,
-        BARRIER: meets * (BARRIER.value * pace.cycle),
+        rates.MOVE_LINE: (sums[:, q.LINES] + rows[:, PIECES_OF] * moves) * pace.cycle,
+        rates.MOVE_PART: (sums[:, q.PARTS] + rows[:, STALLS_OF] * moves) * pace.part,
+        rates.SRAM_PORT: (sums[:, q.SRAM_BYTES] + rows[:, SUMS - 1] * moves) * pace.sram_byte,
+        rates.BARRIER: meets * (rates.BARRIER.value * pace.cycle),
     }
 
 

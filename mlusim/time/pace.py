@@ -8,56 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.time import quantities as q
-from mlusim.time.log import (
-    END,
-    IO_FLIGHT,
-    KIND,
-    LOADS,
-    MOVE_FLIGHT,
-    OF_CORE,
-    OFF_CHIP,
-    OWN,
-    SHARED,
-    STORES,
-    SUMS,
-    Rows,
-    loads_of,
-)
-from mlusim.time.rates import (
-    ATOMIC,
-    ATOMIC_LINE,
-    CLUSTER_IO,
-    CORE_IO,
-    DMA_SETUP,
-    DRAM_LATENCY,
-    ELEMENT,
-    EXPONENTIAL,
-    FUNCTION,
-    FUSION,
-    ISSUE,
-    MEMORY_CORE_CACHED,
-    MEMORY_CORE_IO,
-    MOVE_LINE,
-    MOVE_PART,
-    MOVE_SETUP,
-    POOLING,
-    REDUCTION,
-    SCALAR_BRANCH,
-    SCALAR_NRAM,
-    SCALAR_OP,
-    SCALAR_SRAM,
-    SCALAR_STEP,
-    SEGMENT,
-    SRAM_PORT,
-    STORE_LATENCY,
-    STORED_PIECE,
-    TRANSACTION,
-    TRANSPOSE,
-    TRANSPOSE_START,
-    Bound,
-    Rate,
-)
+from mlusim.time import log, quantities as q, rates
 
 FRONT, VECTOR, TENSOR, SCALAR, IO, MOVE, FLIGHT = range(7)
 """The parts of a row's time: before its work, its work in the order in which it is placed, and its flight."""
@@ -116,7 +67,7 @@ class Pace:
         beside: int = 1,
         rivals: int = 1,
         cached: float = 0.0,
-        bound: Bound = Bound.USUAL,
+        bound: rates.Bound = rates.Bound.USUAL,
     ) -> "Pace":
         """Return the pace of a core of *board*; *bound* selects an end of the constants' bands.
 
@@ -125,51 +76,51 @@ class Pace:
         that hit the last-level cache.
         """
         cycle = 1 / board.clock_mhz
-        io = (MEMORY_CORE_IO if memory_core else CORE_IO).at(bound, board)
-        share = min(MOVE_LINE.value, SRAM_PORT.at(bound, board) / max(sharers, 1))
-        cached_io = MEMORY_CORE_CACHED.at(bound, board)
+        io = (rates.MEMORY_CORE_IO if memory_core else rates.CORE_IO).at(bound, board)
+        share = min(rates.MOVE_LINE.value, rates.SRAM_PORT.at(bound, board) / max(sharers, 1))
+        cached_io = rates.MEMORY_CORE_CACHED.at(bound, board)
         return cls(
             cycle=cycle,
-            transaction=TRANSACTION.value / 1000 * ((1 - cached) / io + cached / cached_io),
-            piece=round(STORED_PIECE.at(bound, board)),
-            port=beside * TRANSACTION.value / CLUSTER_IO.at(bound, board) / 1000,
-            off_chip=DRAM_LATENCY.at(bound, board) / 1000,
-            stored=STORE_LATENCY.at(bound, board) / 1000,
-            sram_byte=(1 / share - 1 / MOVE_LINE.value) * cycle,  # beyond the time of its line
+            transaction=rates.TRANSACTION.value / 1000 * ((1 - cached) / io + cached / cached_io),
+            piece=round(rates.STORED_PIECE.at(bound, board)),
+            port=beside * rates.TRANSACTION.value / rates.CLUSTER_IO.at(bound, board) / 1000,
+            off_chip=rates.DRAM_LATENCY.at(bound, board) / 1000,
+            stored=rates.STORE_LATENCY.at(bound, board) / 1000,
+            sram_byte=(1 / share - 1 / rates.MOVE_LINE.value) * cycle,  # beyond the time of its line
             # The stall counter assumes the usual value.
-            stall=ELEMENT.at(bound, board) / ELEMENT.value * cycle,
-            atomic=ATOMIC.at(bound, board) * cycle,
-            crowded=(rivals - 1) * ATOMIC_LINE.at(bound, board) / 1000,
+            stall=rates.ELEMENT.at(bound, board) / rates.ELEMENT.value * cycle,
+            atomic=rates.ATOMIC.at(bound, board) * cycle,
+            crowded=(rivals - 1) * rates.ATOMIC_LINE.at(bound, board) / 1000,
             **{name: (rate.at(bound, board) - less) * cycle for name, (rate, less) in _CYCLES.items()},
         )
 
 
 # The rates in cycles, minus the part that is counted elsewhere: the first of several passes over a line.
-_CYCLES: Mapping[str, tuple[Rate, int]] = {
-    "segment": (SEGMENT, 0),
-    "setup": (DMA_SETUP, 0),
-    "moving": (MOVE_SETUP, 0),
-    "function": (FUNCTION, 1),
-    "exponential": (EXPONENTIAL, 1),
-    "reduction": (REDUCTION, 1),
-    "fusion": (FUSION, 1),
-    "pooling": (POOLING, 1),
-    "transposed": (TRANSPOSE, 0),
-    "transposition": (TRANSPOSE_START, 0),
-    "scattered": (ELEMENT, 0),
-    "part": (MOVE_PART, 0),
-    "near": (SCALAR_NRAM, 0),
-    "shared": (SCALAR_SRAM, 0),
-    "decided": (SCALAR_BRANCH, 0),
+_CYCLES: Mapping[str, tuple[rates.Rate, int]] = {
+    "segment": (rates.SEGMENT, 0),
+    "setup": (rates.DMA_SETUP, 0),
+    "moving": (rates.MOVE_SETUP, 0),
+    "function": (rates.FUNCTION, 1),
+    "exponential": (rates.EXPONENTIAL, 1),
+    "reduction": (rates.REDUCTION, 1),
+    "fusion": (rates.FUSION, 1),
+    "pooling": (rates.POOLING, 1),
+    "transposed": (rates.TRANSPOSE, 0),
+    "transposition": (rates.TRANSPOSE_START, 0),
+    "scattered": (rates.ELEMENT, 0),
+    "part": (rates.MOVE_PART, 0),
+    "near": (rates.SCALAR_NRAM, 0),
+    "shared": (rates.SCALAR_SRAM, 0),
+    "decided": (rates.SCALAR_BRANCH, 0),
 }
 
 
-def parts_of(rows: Rows, pace: Pace) -> Times:
+def parts_of(rows: log.Rows, pace: Pace) -> Times:
     """Return the time of each of *rows*, in us, in the columns `FRONT` to `FLIGHT`."""
-    sums, loads = rows[:, SUMS:LOADS], rows[:, OWN:SUMS]
+    sums, loads = rows[:, log.SUMS : log.LOADS], rows[:, log.OWN : log.SUMS]
     parts = np.empty((len(rows), 7))
     parts[:, FRONT] = (
-        sums[:, q.SCALAR] * SCALAR_OP.value + (rows[:, KIND] != END) * ISSUE.value
+        sums[:, q.SCALAR] * rates.SCALAR_OP.value + (rows[:, log.KIND] != log.END) * rates.ISSUE.value
     ) * pace.cycle
     parts[:, VECTOR] = _vector(sums, pace)
     parts[:, TENSOR] = sums[:, q.TENSOR_CYCLES] * pace.cycle
@@ -181,20 +132,20 @@ def parts_of(rows: Rows, pace: Pace) -> Times:
     transfers = np.maximum(loads[:, 0] - loads[:, 2], loads[:, 2])
     single = loads[:, 1] * pace.stall + loads[:, 3] * pace.segment
     off_chip = np.maximum(transfers * pace.transaction + single, transfers * pace.port)
-    flight = np.where(rows[:, KIND] == IO_FLIGHT, off_chip, 0.0)
+    flight = np.where(rows[:, log.KIND] == log.IO_FLIGHT, off_chip, 0.0)
     parts[:, FLIGHT] = np.where(
-        rows[:, KIND] == MOVE_FLIGHT, _on_chip(loads[:, 3], loads[:, 1], loads[:, 4], pace), flight
+        rows[:, log.KIND] == log.MOVE_FLIGHT, _on_chip(loads[:, 3], loads[:, 1], loads[:, 4], pace), flight
     )
     return parts
 
 
-def channels(rows: Rows) -> Any:
+def channels(rows: log.Rows) -> Any:
     """Return the IO-DMA channels that the flight of each of *rows* uses: `LOADING`, `STORING` or both."""
-    stores = rows[:, OWN + 2]
-    return LOADING * (rows[:, OWN] > stores) + STORING * (stores > 0)
+    stores = rows[:, log.OWN + 2]
+    return LOADING * (rows[:, log.OWN] > stores) + STORING * (stores > 0)
 
 
-def _vector(sums: Rows, pace: Pace) -> Any:
+def _vector(sums: log.Rows, pace: Pace) -> Any:
     """Return the time of the vector unit: lines and starts, further passes of functions, and reordered elements."""
     cycles = sums[:, q.VECTOR] * pace.cycle
     several = sums[:, q.FUNCTIONS] * pace.function + sums[:, q.EXPONENTIALS] * pace.exponential
@@ -208,27 +159,33 @@ def _vector(sums: Rows, pace: Pace) -> Any:
     )
 
 
-def _on_chip(lines: Rows, parts: Rows, sram: Rows, pace: Pace) -> Any:
+def _on_chip(lines: log.Rows, parts: log.Rows, sram: log.Rows, pace: Pace) -> Any:
     return lines * pace.cycle + parts * pace.part + sram * pace.sram_byte
 
 
-def _scalar(rows: Rows, pace: Pace) -> Any:
+def _scalar(rows: log.Rows, pace: Pace) -> Any:
     """Return the time of scalar accesses, each with a step's arithmetic: a load waits for its data, a store costs one element."""
-    loads, stores = loads_of(rows), rows[:, STORES:]
+    loads, stores = log.loads_of(rows), rows[:, log.STORES :]
     kinds = loads.sum(axis=2)
-    steps = (kinds.sum(axis=1) + stores.sum(axis=1)) * SCALAR_STEP.value * pace.cycle
-    waits = waited(loads, OF_CORE) * pace.near + waited(loads, SHARED) * pace.shared
-    far = loads[:, :, OFF_CHIP].sum(axis=(1, 2)) * pace.off_chip
-    return steps + waits + far + kinds[:, 3] * pace.decided + stores[:, OFF_CHIP].sum(axis=1) * pace.scattered
+    steps = (kinds.sum(axis=1) + stores.sum(axis=1)) * rates.SCALAR_STEP.value * pace.cycle
+    waits = waited(loads, log.OF_CORE) * pace.near + waited(loads, log.SHARED) * pace.shared
+    far = loads[:, :, log.OFF_CHIP].sum(axis=(1, 2)) * pace.off_chip
+    return (
+        steps
+        + waits
+        + far
+        + kinds[:, 3] * pace.decided
+        + stores[:, log.OFF_CHIP].sum(axis=1) * pace.scattered
+    )
 
 
-def waited(loads: Rows, memories: slice) -> Any:
+def waited(loads: log.Rows, memories: slice) -> Any:
     """Return, for each row, how many times a core waits for *loads* of *memories*."""
     # Unclassified loads are assumed to come in pairs with one wait.
     return loads[:, :, memories].sum(axis=2) @ (0.5, 0.0, 1.0, 1.0)
 
 
-def _io(sums: Rows, pace: Pace) -> Any:
+def _io(sums: log.Rows, pace: Pace) -> Any:
     """Return the time of blocking off-chip copies, fills and atomics."""
     starts = sums[:, q.IO_STARTS] * (pace.setup + pace.off_chip)
     starts += sums[:, q.STORE_STARTS] * (pace.stored - pace.off_chip)

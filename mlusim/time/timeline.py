@@ -10,28 +10,8 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.counted import plural
 from mlusim.memory.space import DIRECTIONS
+from mlusim.time import log, timing
 from mlusim.time.confidence import Amounts, Certainty, Unsure, certainty, named
-from mlusim.time.log import (
-    ARGUMENT,
-    ARRIVES,
-    FOR_COMPUTE,
-    FOR_IO,
-    FOR_MOVE,
-    IO_FLIGHT,
-    LEAVE,
-    LOAD,
-    MEET,
-    MOVE_FLIGHT,
-    NOWHERE,
-    OWN,
-    ROLE,
-    SUMS,
-    WAITS_FOR,
-    CoreSteps,
-    LoggedStep,
-    Table,
-    TaskWork,
-)
 from mlusim.time.pace import Times
 from mlusim.time.profile import NO_PROFILE, Profile, home, profile
 from mlusim.time.quantities import TENSOR, VECTOR
@@ -53,19 +33,6 @@ from mlusim.time.row_times import (
     joined,
     pieces,
     tracks,
-)
-from mlusim.time.timing import (
-    PIPES,
-    UNTIMED,
-    GroupedTasks,
-    Prediction,
-    TaskSpan,
-    band,
-    groups_of,
-    launch_us,
-    neighbours,
-    predict,
-    timed_group,
 )
 
 # -- times on the board, where cores share the off-chip memory -----------------------------------------
@@ -94,9 +61,11 @@ class Warp:
         return np.where(longer, self(parts.end), self(parts.start) + parts.end - parts.start)
 
 
-def warps(tracks: Sequence[Track], of_cores: Sequence[Pieces], spans: Sequence[TaskSpan]) -> list[Warp]:
+def warps(
+    tracks: Sequence[Track], of_cores: Sequence[Pieces], spans: Sequence[timing.TaskSpan]
+) -> list[Warp]:
     """Return the conversion for each core of a task or union that runs in *spans*; *of_cores* are the cores' pieces."""
-    if any((track.kinds == MEET).any() for track in tracks):
+    if any((track.kinds == log.MEET).any() for track in tracks):
         alone = max(track.end for track in tracks)
         begin, end = min(s.start_us for s in spans), max(s.end_us for s in spans)
         return [_warp(of_cores, alone, begin, end)] * len(tracks)
@@ -135,7 +104,7 @@ MOST_SPANS = 200_000
 
 WAIT = "wait"
 STORE = "IO-DMA stores"
-PLACES = (*PIPES, WAIT, STORE)
+PLACES = (*timing.PIPES, WAIT, STORE)
 """The tracks of a core: its pipes, its waits, and the IO-DMA's channel for asynchronous stores."""
 _UNNAMED = (
     "scalar work",
@@ -202,22 +171,22 @@ class Scene:
     complete: bool
 
 
-class Timeline(Sequence[TaskSpan]):
+class Timeline(Sequence[timing.TaskSpan]):
     """The spans of the tasks; `scenes` returns their contents. Times are in us from the start of the first task."""
 
     __slots__ = ("_board", "_spans", "_tasks", "_unions")
 
     def __init__(
-        self, spans: Sequence[TaskSpan], tasks: Sequence[TaskWork], board: Board, unions: int
+        self, spans: Sequence[timing.TaskSpan], tasks: Sequence[log.TaskWork], board: Board, unions: int
     ) -> None:
         self._spans, self._tasks = tuple(spans), tuple(tasks)
         self._board, self._unions = board, unions
 
     @overload
-    def __getitem__(self, index: int) -> TaskSpan: ...
+    def __getitem__(self, index: int) -> timing.TaskSpan: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[TaskSpan, ...]: ...
-    def __getitem__(self, index: int | slice) -> TaskSpan | tuple[TaskSpan, ...]:
+    def __getitem__(self, index: slice) -> tuple[timing.TaskSpan, ...]: ...
+    def __getitem__(self, index: int | slice) -> timing.TaskSpan | tuple[timing.TaskSpan, ...]:
         return self._spans[index]
 
     def __len__(self) -> int:
@@ -250,14 +219,14 @@ class Timeline(Sequence[TaskSpan]):
     def _groups(self, slots: Collection[int] | None) -> Iterator["_Placed"]:
         at = 0
         last: tuple[Any, list[_Member]] = (None, [])
-        for group in groups_of(self._tasks):
+        for group in timing.groups_of(self._tasks):
             spans = self._spans[at : at + len(group)]
             at += len(group)
             if slots is not None and spans[0].slot not in slots:
                 continue
             key = [(t.log, t.steps, t.memory_core, t.cluster) for t in group]
             if last[0] != key:
-                timed = timed_group(group, self._board, neighbours(self._tasks, self._board))
+                timed = timing.timed_group(group, self._board, timing.neighbours(self._tasks, self._board))
                 cores = zip(group, tracks(timed, self._board), strict=True)
                 last = key, [_Member(t.steps, track, pieces(track, t.steps)) for t, track in cores]
             yield _Placed(group, spans, last[1], self._board, self._unions)
@@ -267,7 +236,7 @@ class Timeline(Sequence[TaskSpan]):
 class _Member:
     """The timeline of one core without contention."""
 
-    steps: CoreSteps | None
+    steps: log.CoreSteps | None
     track: Track
     pieces: Pieces
 
@@ -276,8 +245,8 @@ class _Member:
 class _Placed:
     """A task or union with its position on the board."""
 
-    tasks: Sequence[TaskWork]
-    spans: Sequence[TaskSpan]
+    tasks: Sequence[log.TaskWork]
+    spans: Sequence[timing.TaskSpan]
     members: Sequence[_Member]
     board: Board
     unions: int
@@ -327,10 +296,10 @@ def _spans(number: int, member: _Member, warp: Warp) -> Iterator[TimeSpan]:
     rows = zip(
         parts.where.tolist(), parts.step.tolist(), start.tolist(), end.tolist(), busy.tolist(), strict=True
     )
-    table = member.steps.table if member.steps is not None else Table()
+    table = member.steps.table if member.steps is not None else log.Table()
     for where, step, begin, stop, alone in rows:
         if step < 0:
-            yield TimeSpan(number, PLACES[where], _UNNAMED[where], *NOWHERE, begin, stop, alone)
+            yield TimeSpan(number, PLACES[where], _UNNAMED[where], *log.NOWHERE, begin, stop, alone)
             continue
         done = table.steps[step]
         file, line = table.sites[done.at.site]
@@ -341,15 +310,15 @@ def _spans(number: int, member: _Member, warp: Warp) -> Iterator[TimeSpan]:
         yield TimeSpan(number, PLACES[where], name, file, line, begin, stop, alone, amount, unit, direction)
 
 
-def _amount(step: LoggedStep, where: int) -> tuple[int, str]:
-    sums = step.row[SUMS:]
+def _amount(step: log.LoggedStep, where: int) -> tuple[int, str]:
+    sums = step.row[log.SUMS :]
     if where in (ON_IO, ON_MOVE, ON_STORE):
         return step.nbytes, "bytes"
     if where == ON_VECTOR:
         return (step.at.lanes, "elements") if step.at.lanes > 0 else (sums[VECTOR], "cycles")
     if where == ON_TENSOR:
         return sums[TENSOR], "products"
-    return (step.issued, "accesses") if LOAD <= step.at.number < LEAVE else (0, "")
+    return (step.issued, "accesses") if log.LOAD <= step.at.number < log.LEAVE else (0, "")
 
 
 def _pipe_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[Arrow]:
@@ -361,15 +330,15 @@ def _pipe_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[A
         flights = {
             which: np.flatnonzero(np.isin(parts.where, pipes) & (flies == kind))
             for which, pipes, kind in (
-                (FOR_IO, (ON_IO, ON_STORE), IO_FLIGHT),
-                (FOR_MOVE, (ON_MOVE,), MOVE_FLIGHT),
+                (log.FOR_IO, (ON_IO, ON_STORE), log.IO_FLIGHT),
+                (log.FOR_MOVE, (ON_MOVE,), log.MOVE_FLIGHT),
             )
         }
         for n in np.flatnonzero(parts.where == WAITING).tolist():
             row = int(parts.row[n])
             queued = parts.start[n] < times[row, FIRST] and times[row, HERE] >= times[row, START]
-            cause = FOR_COMPUTE if queued else 0 if kinds[row] == MEET else int(times[row, CAUSE])
-            candidates = flights.get(cause, compute if cause == FOR_COMPUTE else None)
+            cause = log.FOR_COMPUTE if queued else 0 if kinds[row] == log.MEET else int(times[row, CAUSE])
+            candidates = flights.get(cause, compute if cause == log.FOR_COMPUTE else None)
             if candidates is None:
                 continue
             before = int(np.searchsorted(parts.row[candidates], row, side="left" if queued else "right"))
@@ -383,16 +352,16 @@ def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterato
     held: dict[int, list[tuple[int, int]]] = {}
     for base, member in zip(first, members, strict=True):
         parts, track = member.pieces, member.track
-        numbers, roles = track.column(ARGUMENT), track.column(OWN) // ROLE
-        waits = np.flatnonzero((parts.where == WAITING) & (track.kinds[parts.row] == MEET))
+        numbers, roles = track.column(log.ARGUMENT), track.column(log.OWN) // log.ROLE
+        waits = np.flatnonzero((parts.where == WAITING) & (track.kinds[parts.row] == log.MEET))
         for n in waits.tolist():
             row = int(parts.row[n])
             if parts.start[n] < track.times[row, FIRST]:
                 continue  # it waits for the compute stream
             number, role = int(numbers[row]), roles[row]
-            if role != WAITS_FOR:
+            if role != log.WAITS_FOR:
                 meetings.setdefault(number, []).append((float(track.times[row, CAUSE]), base + n, base))
-            if role != ARRIVES:
+            if role != log.ARRIVES:
                 held.setdefault(number, []).append((base + n, base))
     for number, met in meetings.items():
         _, last, base_of_last = max(met)
@@ -408,7 +377,7 @@ class Forecast:
     tasks, the launch was not timed.
     """
 
-    def __init__(self, tasks: Sequence[TaskWork], board: Board, unions: int) -> None:
+    def __init__(self, tasks: Sequence[log.TaskWork], board: Board, unions: int) -> None:
         self.tasks = tuple(tasks)
         self.board = board
         self.unions = unions
@@ -418,15 +387,15 @@ class Forecast:
         return f"<Forecast {self.found.time_us:.2f} us, bound by {self.found.bound}>"
 
     @cached_property
-    def found(self) -> Prediction:
+    def found(self) -> timing.Prediction:
         """The predicted time, the resource that bounds it, and the spans of the tasks."""
         places = self.board.places(self.unions)
-        return predict(self.work, self.board, places) if self.tasks else UNTIMED
+        return timing.predict(self.work, self.board, places) if self.tasks else timing.UNTIMED
 
     @cached_property
     def start_us(self) -> float:
         """The time of the launch apart from its tasks, in us."""
-        return launch_us(self.board)
+        return timing.launch_us(self.board)
 
     @cached_property
     def band(self) -> tuple[float, float]:
@@ -435,13 +404,13 @@ class Forecast:
         if not self.tasks:
             return usual, usual
         off = self.certainty.factor(self.board)
-        return band(self.work, self.board, self.board.places(self.unions), usual, off)
+        return timing.band(self.work, self.board, self.board.places(self.unions), usual, off)
 
     @cached_property
     def certainty(self) -> Certainty:
         """The composition of the time by kind, and its poorly measured parts."""
         spans = self.found.spans
-        begun = launch_us(self.board, len({span.slot for span in spans}))
+        begun = timing.launch_us(self.board, len({span.slot for span in spans}))
         lasting = sum([span.end_us - span.start_us for span in spans])
         launching = min(1.0, begun / self.found.time_us)
         return certainty(self.tasks, self.board, lasting, launching, self._amounts)
@@ -452,9 +421,9 @@ class Forecast:
         return named(self.certainty.unsure)
 
     @cached_property
-    def work(self) -> GroupedTasks:
+    def work(self) -> timing.GroupedTasks:
         """The tasks, grouped by what runs together."""
-        return GroupedTasks(self.tasks, self.board)
+        return timing.GroupedTasks(self.tasks, self.board)
 
     @cached_property
     def timeline(self) -> Timeline:

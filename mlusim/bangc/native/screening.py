@@ -10,23 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from mlusim.bangc import ir, types as t
+from mlusim.bangc import ir, scalars, types as t
 from mlusim.bangc.ir.walk import Root, address_roots, changed, effectful, roots, walk
 from mlusim.bangc.native import emit
 from mlusim.bangc.native.emit import CWalker, ctype, in_cell, in_register, name, real
-from mlusim.bangc.scalars import (
-    BEYOND,
-    BINARY,
-    COUNTER,
-    FLOAT,
-    HALF,
-    OVERFLOW,
-    SHIFT,
-    change_of_conversion,
-    change_of_operation,
-    kept,
-    to_single,
-)
 from mlusim.machine.observed import ValueChange
 
 
@@ -43,8 +30,8 @@ class FailedTest:
 
     def __call__(self, a: float, b: float) -> ValueChange:
         """Return the change for a failure with operands *a* and *b*."""
-        value = BINARY[self.op].whole(a, b)
-        held = kept(value, self.rule, self.low, self.high)
+        value = scalars.BINARY[self.op].whole(a, b)
+        held = scalars.kept(value, self.rule, self.low, self.high)
         return ValueChange(self.rule, value, self.have, held, self.to, self.high - self.low + 1)
 
 
@@ -52,7 +39,7 @@ class FailedTest:
 class HalfTest:
     """Reports a finite number that is too large for half."""
 
-    rule: str = HALF
+    rule: str = scalars.HALF
     have: str = "float"
     to: str = "half"
 
@@ -67,16 +54,16 @@ class FloatTest:
     """The test that ``a op b`` (or *a*) of finite floats is a finite float."""
 
     op: str
-    rule: str = BEYOND
+    rule: str = scalars.BEYOND
     have: str = "float"
     to: str = "float"
 
     def __call__(self, a: float, b: float) -> ValueChange:
         """Return the change for a failure with operands *a* and *b*."""
-        real = BINARY[self.op].real
+        real = scalars.BINARY[self.op].real
         assert real is not None
         value = real(a, b)
-        return ValueChange(self.rule, value, self.have, to_single(value), self.to, 0)
+        return ValueChange(self.rule, value, self.have, scalars.to_single(value), self.to, 0)
 
 
 def _single(c: CWalker, op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> str:
@@ -96,18 +83,16 @@ def computed(
     c: CWalker, op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, steps: bool = False
 ) -> str:
     """Render ``left op right`` in the type *kind*; *steps* as in `change_of_operation`."""
-    change = change_of_operation(op, kind, steps=steps)
-    if change in (OVERFLOW, COUNTER):
+    change = scalars.change_of_operation(op, kind, steps=steps)
+    if change in (scalars.OVERFLOW, scalars.COUNTER):
         c_type, number = ctype(kind), _change(c, change, kind, kind, op)
-        return (
-            f"FITS_({c_type}, {BINARY[op].tested}, ({c_type})({left}), ({c_type})({right}), {number}, {site})"
-        )
-    if change == HALF:
+        return f"FITS_({c_type}, {scalars.BINARY[op].tested}, ({c_type})({left}), ({c_type})({right}), {number}, {site})"
+    if change == scalars.HALF:
         return _half(c, f"({real(left, kind)} {op} {real(right, kind)})", wide=False, site=site)
-    if change == BEYOND:
+    if change == scalars.BEYOND:
         return _single(c, op, left, right, kind, site)
-    if change == SHIFT:
-        right = f"SHIFT_({right}, {8 * kind.size}, {_change(c, SHIFT, kind, kind)}, {site})"
+    if change == scalars.SHIFT:
+        right = f"SHIFT_({right}, {8 * kind.size}, {_change(c, scalars.SHIFT, kind, kind)}, {site})"
     return emit.computed(op, left, right, kind, site)
 
 
@@ -128,21 +113,19 @@ def converted(
     steps: bool = False,
 ) -> str:
     """Render the conversion of a number from *have* to *to*; *cast* and *steps* as in `change_of_conversion`."""
-    change = change_of_conversion(have, to, cast=cast, steps=steps)
-    if change == HALF:
+    change = scalars.change_of_conversion(have, to, cast=cast, steps=steps)
+    if change == scalars.HALF:
         if have.kind != "float":
             return _half(c, f"(double)({text})", wide=True, site=site)
         return _half(c, real(text, have), wide=have.size == 8, site=site)
-    if change == BEYOND:
+    if change == scalars.BEYOND:
         return _single(c, "-", text, "0.0", have, site)  # keeps the sign of a zero
-    if change == FLOAT:
+    if change == scalars.FLOAT:
         low = float(to.low - 1).hex()
         # For signed 64-bit types low - 1 is not a double: it rounds to low itself, which fits.
         below = "<" if to.size < 8 or to.low == 0 else "<="
         inside = f"({low} {below} (double)z_ && (double)z_ < {float(to.high + 1).hex()})"
-        whole = (
-            f"WITHIN_(double, (double)({real(text, have)}), {inside}, {_change(c, FLOAT, have, to)}, {site})"
-        )
+        whole = f"WITHIN_(double, (double)({real(text, have)}), {inside}, {_change(c, scalars.FLOAT, have, to)}, {site})"
         return f"{ctype(to)}_of({whole})"
     if change is None:
         return emit.converted(text, have, to)
@@ -154,7 +137,7 @@ def converted(
 def negated(c: CWalker, text: str, kind: t.Arithmetic, site: int) -> str:
     """Render the negative of an integer."""
     c_type = ctype(kind)
-    return f"FITS_({c_type}, sub, ({c_type})0, ({c_type})({text}), {_change(c, OVERFLOW, kind, kind, '-')}, {site})"
+    return f"FITS_({c_type}, sub, ({c_type})0, ({c_type})({text}), {_change(c, scalars.OVERFLOW, kind, kind, '-')}, {site})"
 
 
 def unset(form: ir.Function) -> frozenset[ir.Local]:

@@ -6,7 +6,7 @@ from typing import Any
 from mlusim.bangc import ir, types as t
 from mlusim.bangc.ir.waits import waits_of
 from mlusim.bangc.ir.walk import DEEP, changed, uses_of, walk
-from mlusim.bangc.native import returning, screening
+from mlusim.bangc.native import returning, screening, values
 from mlusim.bangc.native.emit import (
     CWalker,
     NoForm,
@@ -19,14 +19,6 @@ from mlusim.bangc.native.emit import (
     line_of,
     literal,
     name,
-)
-from mlusim.bangc.native.values import (
-    cleared,
-    looked_up,
-    put_record,
-    register_arrives,
-    register_declared,
-    stamped,
 )
 from mlusim.isa.table import ISA
 
@@ -60,7 +52,7 @@ def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> 
     c.assigned = uses_of(form).assigned if c.checked else {}
     inner = [
         *c.passed(form.span),
-        *looked_up(c, form),
+        *values.looked_up(c, form),
         *ahead(c, form),
         *c.body(form.body),
         *returning.returned(c, form.span._replace(line=form.end)),
@@ -122,7 +114,7 @@ def _local(c: CWalker, local: ir.Local) -> Iterator[str]:
         if local.parameter:
             yield from _met(c, local, place, local.span)
             if isinstance(kind, t.Record):
-                yield f"{{ {put_record(c, kind, variable, _given(local), local.span)} }}"
+                yield f"{{ {values.put_record(c, kind, variable, _given(local), local.span)} }}"
             else:
                 yield c.put(kind, variable, "0", _given(local), local.span) + ";"
 
@@ -155,7 +147,7 @@ def _cell_of(c: CWalker, local: ir.Local) -> Iterator[str]:
     if local in c.unset:
         yield f"  uint8_t *{screening.flags(local)} = flagged_(m, {variable}, {local.type.size});"
     if local.parameter and isinstance(local.type, t.VectorRegister):
-        yield register_arrives(local.name)
+        yield values.register_arrives(local.name)
     elif local.parameter:
         yield f"  memcpy(d_{local.name}, &{_given(local)}, sizeof {_given(local)});"
 
@@ -208,22 +200,22 @@ def _met(c: CWalker, local: ir.Local, place: str, span: ir.Span) -> Iterator[str
 def _cell(c: CWalker, node: ir.Declare) -> list[str]:
     local, kind = node.local, node.local.type
     if isinstance(kind, t.VectorRegister):
-        return register_declared(c, node)
+        return values.register_declared(c, node)
     if isinstance(kind, t.Array):
         lines = [
             f"memset(d_{local.name}, 0, {kind.size});",
-            cleared(kind, f"(uint8_t *)d_{local.name}"),
+            values.cleared(kind, f"(uint8_t *)d_{local.name}"),
         ]
-        lines.append(stamped(c, kind, f"(uint8_t *)d_{local.name}"))
+        lines.append(values.stamped(c, kind, f"(uint8_t *)d_{local.name}"))
         return (
             lines if node.value is None else [*lines, *_filled(c, node.value, kind, name(local), node.span)]
         )
-    stamps = stamped(c, kind, f"(uint8_t *)d_{local.name}")
+    stamps = values.stamped(c, kind, f"(uint8_t *)d_{local.name}")
     fixed = _writable(local, 0) if c.checked and local.constant else ""
     if node.value is None and local in c.unset:
         fixed = screening.declared(local)
     if node.value is None:
-        unset = cleared(kind, f"(uint8_t *)d_{local.name}")
+        unset = values.cleared(kind, f"(uint8_t *)d_{local.name}")
         return [f"memset(d_{local.name}, 0, {kind.size}); {unset} {stamps} {fixed}"]
     value = c.value(node.value)
     return [f"{{ {ctype(kind)} i_ = {value}; memcpy(d_{local.name}, &i_, sizeof i_); }} {stamps} {fixed}"]
@@ -235,7 +227,7 @@ def _filled(c: CWalker, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span
         return [c.first(kind, pointer, "0", c.value(node), span) + ";"]
     if isinstance(kind, t.Record):
         held = c.temporary()
-        stored = put_record(c, kind, pointer, held, span)
+        stored = values.put_record(c, kind, pointer, held, span)
         return [f"{{ {ctype(kind)} {held} = {c.value(node)}; {stored} }}"]
     if not isinstance(node, ir.Compose) or not isinstance(kind, t.Array):
         raise NoForm("this initial value")

@@ -3,25 +3,9 @@
 import ast
 import math
 
-from mlusim.bangc import ir, types as t
+from mlusim.bangc import ir, scalars, types as t
 from mlusim.bangc.render import emit as b
 from mlusim.bangc.render.emit import Range
-from mlusim.bangc.scalars import (
-    BEYOND,
-    BINARY,
-    COMPARE,
-    COUNTER,
-    DIVISIONS,
-    FLOAT,
-    NARROWED,
-    OVERFLOW,
-    SHIFT,
-    SHIFTS,
-    change_of_conversion,
-    change_of_operation,
-    most_shift,
-    real_type,
-)
 
 SCRATCH = "_c_x"
 # The low bits of a result depend only on the low bits of the operands.
@@ -30,7 +14,7 @@ _SHORT = (1 << 30) - 1  # the range that Python compares fastest
 
 def modular(op: str, kind: t.Arithmetic) -> bool:
     """Return whether ``op`` in an integer type gives the same low bits if its operands are not wrapped first."""
-    return BINARY[op].ring and kind.kind in ("int", "uint")
+    return scalars.BINARY[op].ring and kind.kind in ("int", "uint")
 
 
 def keeps(have: t.Type, to: t.Type, size: int) -> bool:
@@ -42,7 +26,7 @@ def keeps(have: t.Type, to: t.Type, size: int) -> bool:
 
 def overflows(op: str, kind: t.Arithmetic, a: Range, c: Range) -> bool:
     """Return whether ``op`` on integers may overflow the type *kind*; *a* and *c* are the operands' ranges."""
-    if not BINARY[op].grows or not kind.whole:
+    if not scalars.BINARY[op].grows or not kind.whole:
         return False
     within = _combined(op, a, c)
     return within is None or within[0] < kind.low or within[1] > kind.high
@@ -50,14 +34,14 @@ def overflows(op: str, kind: t.Arithmetic, a: Range, c: Range) -> bool:
 
 def python(op: str) -> ast.operator:
     """Return Python's operator for ``op`` on integers; for a division, valid if both operands are non-negative."""
-    operator = BINARY[op].python()
+    operator = scalars.BINARY[op].python()
     assert isinstance(operator, ast.operator)
     return operator
 
 
 def comparison(op: str) -> ast.cmpop:
     """Return Python's comparison operator for ``op``."""
-    operator = COMPARE[op].python()
+    operator = scalars.COMPARE[op].python()
     assert isinstance(operator, ast.cmpop)
     return operator
 
@@ -71,11 +55,11 @@ def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: 
     """Return ``left op right`` in the type *kind*; *a* and *c* are the operands' ranges."""
     if kind.kind == "float":
         return rounded(real(op, left, right), kind)
-    if op in DIVISIONS:
+    if op in scalars.DIVISIONS:
         return _divided(op, left, right, kind, a, c)
-    if op in SHIFTS and not (c[0] >= 0 and c[1] <= most_shift(kind)):
-        right = b.binary(right, ast.BitAnd(), b.constant(most_shift(kind)))
-        c = (0, most_shift(kind))
+    if op in scalars.SHIFTS and not (c[0] >= 0 and c[1] <= scalars.most_shift(kind)):
+        right = b.binary(right, ast.BitAnd(), b.constant(scalars.most_shift(kind)))
+        c = (0, scalars.most_shift(kind))
     result = plain(op, left, right)
     return wrapped(result, kind) if overflows(op, kind, a, c) else result
 
@@ -92,7 +76,7 @@ def real(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
 def _divided(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range) -> ast.expr:
     if a[0] >= 0 and c[0] >= 0:
         return b.binary(left, python(op), right)
-    helper, _ = BINARY[op].helpers[max(kind.size, 4)]
+    helper, _ = scalars.BINARY[op].helpers[max(kind.size, 4)]
     if not b.simple(right) or c[1] <= 0:
         return b.call(helper, left, right)
     # Most operands are non-negative, and Python's own operator suffices.
@@ -119,7 +103,7 @@ def wrapped(number: ast.expr, kind: t.Arithmetic) -> ast.expr:
 
 def rounded(number: ast.expr, kind: t.Arithmetic) -> ast.expr:
     """Return *number* rounded to a floating type."""
-    row = real_type(kind)
+    row = scalars.real_type(kind)
     return number if row is None or row.name is None else b.call(row.name, number)
 
 
@@ -143,7 +127,7 @@ def converted(number: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Ra
 def _from_whole(number: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
     if to.size == 8 or have.kind == "bool":
         return b.call("float", number)
-    row = real_type(to)
+    row = scalars.real_type(to)
     exact = 0 if row is None else row.exact
     if -exact <= values[0] and values[1] <= exact:
         return b.call("float", number)
@@ -177,10 +161,10 @@ def checked_conversion(
     steps: bool = False,
 ) -> ast.expr:
     """Return a number of type *have* converted to *to*, with a check; *cast* and *steps* as in `change_of_conversion`."""
-    change = change_of_conversion(have, to, cast=cast, steps=steps)
-    if change == BEYOND:
+    change = scalars.change_of_conversion(have, to, cast=cast, steps=steps)
+    if change == scalars.BEYOND:
         return b.call("_c_single", number)
-    if change == FLOAT:
+    if change == scalars.FLOAT:
         # A number that truncates to the largest integer lies below the next integer.
         inside = ast.Compare(
             b.constant(float(to.low - 1)),
@@ -189,8 +173,8 @@ def checked_conversion(
             [b.held(SCRATCH, number), b.constant(float(to.high + 1))],
         )
         whole = b.call("int", b.name(SCRATCH))
-        return ast.IfExp(inside, whole, _told(FLOAT, to, have))
-    if change in (NARROWED, COUNTER) and not (to.low <= values[0] and values[1] <= to.high):
+        return ast.IfExp(inside, whole, _told(scalars.FLOAT, to, have))
+    if change in (scalars.NARROWED, scalars.COUNTER) and not (to.low <= values[0] and values[1] <= to.high):
         return fitting(number, to, change, have)
     return converted(number, have, to, values)
 
@@ -199,17 +183,17 @@ def checked_operation(
     op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range, *, steps: bool = False
 ) -> ast.expr:
     """Return ``left op right`` in the type *kind*, with a check; *a* and *c* are ranges, *steps* as in `change_of_operation`."""
-    change = change_of_operation(op, kind, steps=steps)
-    if change == BEYOND:
+    change = scalars.change_of_operation(op, kind, steps=steps)
+    if change == scalars.BEYOND:
         return b.call("_c_quotient", left, right) if op == "/" else b.call("_c_single", real(op, left, right))
-    if op in DIVISIONS and kind.kind == "int" and a[0] == kind.low and c[0] <= -1 <= c[1]:
+    if op in scalars.DIVISIONS and kind.kind == "int" and a[0] == kind.low and c[0] <= -1 <= c[1]:
         return b.call("_c_divided", b.constant(op), left, right, b.constant(kind.name), b.constant(kind.high))
     bits = 8 * kind.size
-    if change == SHIFT and not (c[0] >= 0 and c[1] < bits):
+    if change == scalars.SHIFT and not (c[0] >= 0 and c[1] < bits):
         inside = b.between(0, b.held(SCRATCH, right), bits - 1)
-        right = ast.IfExp(inside, b.name(SCRATCH), _told(SHIFT, kind, kind))
+        right = ast.IfExp(inside, b.name(SCRATCH), _told(scalars.SHIFT, kind, kind))
         c = (0, bits - 1)
-    if change in (OVERFLOW, COUNTER):
+    if change in (scalars.OVERFLOW, scalars.COUNTER):
         within = _combined(op, a, c)
         if within is None or within[0] < kind.low or within[1] > kind.high:
             return fitting(plain(op, left, right), kind, change)

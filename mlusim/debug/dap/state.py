@@ -12,16 +12,7 @@ from mlusim.debug import verbs
 from mlusim.debug.dap.protocol import Connection
 from mlusim.debug.look.describe import outcome_text
 from mlusim.debug.source.frames import name_of, parse_name
-from mlusim.debug.stop.stops import (
-    FAULT,
-    Breakpoint,
-    ByteSpan,
-    FindingLocation,
-    LineLocation,
-    PendingLocation,
-    Stop,
-    Watchpoint,
-)
+from mlusim.debug.stop import stops
 from mlusim.debug.values import Variable
 from mlusim.errors import MlusimError, UsageError, one_line
 from mlusim.memory.space import SPACES
@@ -42,7 +33,7 @@ class Asked:
     """A breakpoint requested by the editor: ``owner`` is the request and the file, ``told`` is what was last reported about it."""
 
     owner: str
-    made: Breakpoint
+    made: stops.Breakpoint
     told: dict[str, Any]
 
 
@@ -173,15 +164,15 @@ class State:
                 self.connection.event("breakpoint", {"reason": "changed", "breakpoint": body})
 
 
-def breakpoint_body(number: int, point: Breakpoint) -> dict[str, Any]:
+def breakpoint_body(number: int, point: stops.Breakpoint) -> dict[str, Any]:
     """Return a breakpoint in the form of the protocol."""
     location = point.location
-    body: dict[str, Any] = {"id": number, "verified": not isinstance(location, PendingLocation)}
-    if isinstance(location, LineLocation):
+    body: dict[str, Any] = {"id": number, "verified": not isinstance(location, stops.PendingLocation)}
+    if isinstance(location, stops.LineLocation):
         body |= {"line": location.line, "source": source_of(location.file)}
-    elif isinstance(location, Watchpoint):
+    elif isinstance(location, stops.Watchpoint):
         body["message"] = str(location.span)
-    elif isinstance(location, PendingLocation):
+    elif isinstance(location, stops.PendingLocation):
         body |= {"message": location.why, "reason": "pending"}
     return body
 
@@ -204,9 +195,9 @@ def thread_name(number: object) -> str | None:
     return parse_name(f"{(number - 1) // 2}{'m' * ((number - 1) % 2)}")
 
 
-def found_by(stop: Stop) -> tuple[str, str] | None:
+def found_by(stop: stops.Stop) -> tuple[str, str] | None:
     """Return the rule and the sentence of the finding at which a breakpoint has stopped, or None if there is none."""
-    made = next((one for one in stop.hits if isinstance(one.location, FindingLocation)), None)
+    made = next((one for one in stop.hits if isinstance(one.location, stops.FindingLocation)), None)
     if made is None:
         return None
     begin = f"Breakpoint {made.number}, "
@@ -215,10 +206,10 @@ def found_by(stop: Stop) -> tuple[str, str] | None:
     return rule, sentence
 
 
-def _reason(stop: Stop, reason: str) -> str:
+def _reason(stop: stops.Stop, reason: str) -> str:
     if "interrupted" in stop.reasons:
         return "pause"
-    if stop.error is not None or stop.kind is FAULT:
+    if stop.error is not None or stop.kind is stops.FAULT:
         return "exception"
     if found_by(stop) is not None:
         return "exception"  # an editor shows an exception's message beside the line
@@ -325,7 +316,7 @@ def memory_reference(session: "DebugSession", variable: Variable) -> str | None:
     return f"{span.owner or ''}/{span.space}/{span.low:#x}"
 
 
-def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
+def span_at(session: "DebugSession", reference: str, offset: int) -> stops.ByteSpan:
     """Return the bytes from *offset* after a reference on; raises `UsageError` for an invalid reference."""
     match = _REFERENCE.match(reference)
     if match is None:
@@ -343,7 +334,7 @@ def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
     owner = match["owner"] or None
     if owner is not None and owner.startswith("task") and session.look().observed.core(owner) is not None:
         session.focus = owner
-    return ByteSpan(space, low, low + 1, reference, None, owner)
+    return stops.ByteSpan(space, low, low + 1, reference, None, owner)
 
 
 Move = Callable[[State], Any]

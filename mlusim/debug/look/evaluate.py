@@ -13,15 +13,7 @@ import numpy as np
 from attrs import define, field
 
 from mlusim.arch.dtypes import DType
-from mlusim.bangc.c_syntax import (
-    Foreign,
-    NoExpression,
-    NotInScope,
-    Tree,
-    guess_c,
-    names_of_tree,
-    parse_c,
-)
+from mlusim.bangc import c_syntax
 from mlusim.counted import plural
 from mlusim.debug.run.output import unfiltered
 from mlusim.debug.source.frames import variables_of
@@ -234,18 +226,18 @@ class Expression:
     text: str
     code: CodeType | None
     reason: str = ""  # the reason why it is not Python
-    _trees: "dict[int, Tree | NoExpression]" = field(factory=dict)
+    _trees: "dict[int, c_syntax.Tree | c_syntax.NoExpression]" = field(factory=dict)
 
-    def tree(self, scope: "FrameNames") -> Tree:
+    def tree(self, scope: "FrameNames") -> c_syntax.Tree:
         """Return the tree of a C expression, in which structs of *scope* are types.  Raises `NoExpression`."""
         known = self._trees.get(id(scope.module))
         if known is None:
             try:
-                known = parse_c(self.text, scope.is_type)
-            except NoExpression as refused:
+                known = c_syntax.parse_c(self.text, scope.is_type)
+            except c_syntax.NoExpression as refused:
                 known = refused
             self._trees[id(scope.module)] = known
-        if isinstance(known, NoExpression):
+        if isinstance(known, c_syntax.NoExpression):
             raise known
         return known
 
@@ -254,7 +246,7 @@ class Expression:
         """The names that the expression refers to."""
         if self.code is not None:
             return [n for n in self.code.co_names if not _is_attribute(self.text, n)]
-        return list(names_of_tree(guess_c(self.text)))
+        return list(c_syntax.names_of_tree(c_syntax.guess_c(self.text)))
 
 
 def parse(text: str) -> Expression:
@@ -267,8 +259,8 @@ def parse(text: str) -> Expression:
     except (SyntaxError, ValueError) as error:
         reason = f"{text.strip()!r} is not an expression: {getattr(error, 'msg', None) or str(error)}"
         try:
-            guess_c(text)
-        except NoExpression:
+            c_syntax.guess_c(text)
+        except c_syntax.NoExpression:
             raise UsageError(reason) from None
         return Expression(text.strip(), None, reason)
     except (RecursionError, MemoryError, OverflowError):
@@ -290,7 +282,7 @@ class Answer:
     _extra: Mapping[str, Any] | None
     scope: "FrameNames | None"
     typed: "Typed | None" = None
-    foreign: Foreign | None = None
+    foreign: c_syntax.Foreign | None = None
 
     @property
     def value(self) -> Any:
@@ -341,16 +333,16 @@ def ask(
         return answer
     try:
         tree = expression.tree(scope)
-    except NoExpression as refused:
+    except c_syntax.NoExpression as refused:
         if expression.code is None:
             raise UsageError(f"{expression.text!r} is not an expression of C: {refused}") from None
         return answer
     try:
         with reasons(core):
             answer.typed = scope.value_of(tree)
-    except NoExpression as refused:
-        if not isinstance(refused, Foreign) or expression.code is None:
-            kind = NoValueYet if isinstance(refused, NotInScope) else UsageError
+    except c_syntax.NoExpression as refused:
+        if not isinstance(refused, c_syntax.Foreign) or expression.code is None:
+            kind = NoValueYet if isinstance(refused, c_syntax.NotInScope) else UsageError
             raise kind(f"{expression.text!r} has no value in C: {refused}") from None
         answer.foreign = refused
     return answer
@@ -387,7 +379,7 @@ def reasons(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
     try:
         with quiet(core, stores=stores), unfiltered(), np.errstate(all="ignore"):
             yield
-    except NoExpression:
+    except c_syntax.NoExpression:
         raise
     except MlusimError as error:
         if isinstance(error, Fault):  # the expression's own fault has no line in the kernel

@@ -12,26 +12,8 @@ from attrs import frozen
 from mlusim.engine.contract import BUILT_INS
 from mlusim.engine.values import TYPED
 from mlusim.isa.table import ISA
-from mlusim.machine.native.text import layout
+from mlusim.machine.native.text import layout, screen
 from mlusim.machine.native.text.loops import table
-from mlusim.machine.native.text.screen import (
-    FLAG_LINE,
-    HEAD,
-    HEAD_WORDS,
-    KNOWN,
-    LEAVING,
-    LISTS,
-    PART_WORDS,
-    PARTS,
-    PARTS_BYTES,
-    SPAN_BYTES,
-    SPAN_HEAD,
-    SPAN_LISTS,
-    SPAN_RECENT,
-    SPAN_TYPES,
-    SPAN_WORDS,
-    WINDOW,
-)
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Bytes, pages
 from mlusim.memory.space import Space
@@ -48,7 +30,7 @@ NO_READ = 0xFFFFFFFF  # the last read, in the lower half
 WORDS = 8  # words of an allocation: bytes, size, address, space and access, bytes read; three of a screen (`layout.Alloc`)
 READ = 4  # the position of the bytes that copies read
 LEAVING_HEAD = 4  # words before the calls of a record of returns
-WINDOW_HEAD = len(WINDOW.names or ()) - 2  # words before the recorded events
+WINDOW_HEAD = len(screen.WINDOW.names or ()) - 2  # words before the recorded events
 FLAGS, KEY, LAST = 5, 6, 7  # the positions of a screen's words
 FIRST_FLIGHTS = 64
 FIRST_WORDS = 64  # words for a kernel's arguments, and for its variables at file scope
@@ -285,8 +267,8 @@ class Seat:
     def lines_of(self, number: int) -> tuple[int, int]:
         """Return the address of what a screen says of the lines of allocation *number*, and for how many it does."""
         at = WORDS * number
-        flags, lines = self.words[at + FLAGS], -(-self.words[at + 1] // FLAG_LINE)
-        return (flags - HEAD - lines, lines) if flags else (0, 0)
+        flags, lines = self.words[at + FLAGS], -(-self.words[at + 1] // screen.FLAG_LINE)
+        return (flags - screen.HEAD - lines, lines) if flags else (0, 0)
 
     def describes_nothing(self, number: int) -> None:
         """Remove the bytes of allocation *number*; the rest of its description stays."""
@@ -309,11 +291,11 @@ class Seat:
 
     @functools.cached_property
     def _spans(self) -> "np.ndarray[Any, Any]":
-        return pages(SPAN_BYTES)
+        return pages(screen.SPAN_BYTES)
 
     @functools.cached_property
     def _window(self) -> "np.ndarray[Any, Any]":
-        return pages(WINDOW.itemsize).view(WINDOW)
+        return pages(screen.WINDOW.itemsize).view(screen.WINDOW)
 
     @functools.cached_property
     def _cell_flags(self) -> "np.ndarray[Any, Any]":
@@ -321,7 +303,7 @@ class Seat:
 
     @functools.cached_property
     def _parts(self) -> "np.ndarray[Any, Any]":
-        return pages(PARTS_BYTES)
+        return pages(screen.PARTS_BYTES)
 
     @functools.cached_property
     def _written(self) -> "np.ndarray[Any, Any]":
@@ -336,15 +318,15 @@ class Seat:
         if windows:
             words = self._window.view(np.int64)
             words[:WINDOW_HEAD], window = 0, _where(words)  # the record itself would spell out its type
-        self._spans[: 8 * SPAN_LISTS] = 0
+        self._spans[: 8 * screen.SPAN_LISTS] = 0
         words = self._spans.view(np.int64)
-        words[SPAN_WORDS:SPAN_HEAD], words[SPAN_HEAD:] = (-1, stores, window), 0
+        words[screen.SPAN_WORDS : screen.SPAN_HEAD], words[screen.SPAN_HEAD :] = (-1, stores, window), 0
         return _where(self._spans)
 
     @property
     def keeps_window(self) -> bool:
         """Return whether the core records its events between two waits for all pipes."""
-        return bool(self._spans.view(np.int64)[SPAN_HEAD - 1])
+        return bool(self._spans.view(np.int64)[screen.SPAN_HEAD - 1])
 
     @property
     def window(self) -> "np.void":
@@ -354,14 +336,14 @@ class Seat:
 
     def parts(self) -> int:
         """Return the address of the space for the parts of on-chip arrays, cleared."""
-        self._parts[: 8 * HEAD_WORDS] = 0
-        self._parts[-4 * sum(most for _, _, most in PARTS) :] = 0
+        self._parts[: 8 * screen.HEAD_WORDS] = 0
+        self._parts[-4 * sum(most for _, _, most in screen.PARTS) :] = 0
         return _where(self._parts)
 
     def knows(self, rows: int, first: "np.ndarray[Any, Any]", choices: "np.ndarray[Any, Any]") -> None:
         """Let C track which part wrote each byte: *rows* rows, with the *first* of the *choices* of each."""
         words = rows, _where(first), _where(choices), _where(self._written)
-        self._parts[8 * KNOWN :][: 8 * len(words)].view(np.int64)[:] = words
+        self._parts[8 * screen.KNOWN :][: 8 * len(words)].view(np.int64)[:] = words
 
     def record(self, number: int, table: "np.ndarray[Any, Any]") -> None:
         """Write the address of the record of the bytes of allocation *number*."""
@@ -369,8 +351,8 @@ class Seat:
 
     def overwritten(self) -> dict[str, int]:
         """Return C's read of bytes that another part wrote, by `PART_WORDS`."""
-        words = self._parts[8 * KNOWN : 8 * HEAD_WORDS].view(np.int64).tolist()
-        return dict(zip(PART_WORDS, words, strict=False))
+        words = self._parts[8 * screen.KNOWN : 8 * screen.HEAD_WORDS].view(np.int64).tolist()
+        return dict(zip(screen.PART_WORDS, words, strict=False))
 
     def span_words(self) -> "np.ndarray[Any, Any]":
         """Return the pending accesses as words: a number for each list, and its spans."""
@@ -378,19 +360,21 @@ class Seat:
 
     def failed_again(self) -> list[list[int]]:
         """Return the tests of values that have failed again: one more than the number of each, that of its place, how often."""
-        tests: list[list[int]] = self._spans.view(np.int64)[SPAN_HEAD:SPAN_TYPES].reshape(-1, 3).tolist()
+        tests: list[list[int]] = (
+            self._spans.view(np.int64)[screen.SPAN_HEAD : screen.SPAN_TYPES].reshape(-1, 3).tolist()
+        )
         return [test for test in tests if test[2]]
 
     @property
     def typed(self) -> "np.ndarray[Any, Any]":
         """Return the types that vectors last wrote in NRAM, recorded by C."""
-        return self._spans[8 * SPAN_TYPES : 8 * SPAN_RECENT].view(TYPED)
+        return self._spans[8 * screen.SPAN_TYPES : 8 * screen.SPAN_RECENT].view(TYPED)
 
     def parts_now(self) -> "tuple[bool, list[np.ndarray[Any, Any]]]":
         """Return whether there was enough space, and copies of the tables of parts."""
-        *many, short = self._parts[: 8 * KNOWN].view(np.int64).tolist()
-        tables, at = [], 8 * HEAD_WORDS
-        for (_, kind, most), n in zip(PARTS, many, strict=True):
+        *many, short = self._parts[: 8 * screen.KNOWN].view(np.int64).tolist()
+        tables, at = [], 8 * screen.HEAD_WORDS
+        for (_, kind, most), n in zip(screen.PARTS, many, strict=True):
             tables.append(self._parts[at : at + n * kind.itemsize].view(kind).copy())
             at += most * kind.itemsize
         return not short, tables
@@ -406,7 +390,7 @@ class Seat:
     def over(self, lists: Iterable[str]) -> None:
         """Clear *lists* of pending accesses (`machine.native.text.screen.LISTS`)."""
         for name in lists:
-            at = 8 * LISTS.index(name)
+            at = 8 * screen.LISTS.index(name)
             self._spans[at : at + 8] = 0
 
     def cell_flags(self) -> int:
@@ -416,7 +400,7 @@ class Seat:
     @functools.cached_property
     def leaving(self) -> "np.ndarray[Any, Any]":
         """The record of a task's returns from functions, one element (`machine.native.text.screen.LEAVING`)."""
-        return pages(LEAVING.itemsize).view(LEAVING)
+        return pages(screen.LEAVING.itemsize).view(screen.LEAVING)
 
     def begins_leaving(self) -> int:
         """Return the address of the record of returns, for a task that begins."""

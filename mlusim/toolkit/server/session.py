@@ -31,6 +31,7 @@ from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
 from mlusim.observe.finding import Finding
 from mlusim.observe.rules import RULES
+from mlusim.toolkit.server import queues
 from mlusim.toolkit.server.closed_library import ClosedLibrary, status_of
 from mlusim.toolkit.server.memory import HostMistake, MappedMemory, Piece
 from mlusim.toolkit.server.places import Places
@@ -41,17 +42,6 @@ from mlusim.toolkit.server.protocol import (
     ArgumentReader,
     ProgramReply,
     ProgramRequest,
-)
-from mlusim.toolkit.server.queues import (
-    HOST,
-    NativeNotifier,
-    NativeQueue,
-    QueueClash,
-    QueueOrder,
-    QueueWork,
-    Touched,
-    TouchedGdram,
-    bytes_at,
 )
 
 ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE, NO_SYMBOL = (
@@ -134,7 +124,7 @@ class LoadedKernel:
 class LaunchedBefore:
     """A kind of launch that was made before: its queue, device, kernel, grid and type, and its parsed arguments, by their bytes."""
 
-    queue: NativeQueue
+    queue: queues.NativeQueue
     board: "BoardMemory"
     loaded: LoadedKernel
     dim: tuple[int, int, int]
@@ -154,7 +144,7 @@ class BoardMemory:
 
     device: Device
     memory: MappedMemory
-    usual: NativeQueue = field(factory=lambda: NativeQueue(0))
+    usual: queues.NativeQueue = field(factory=lambda: queues.NativeQueue(0))
 
 
 class ProgramSession:
@@ -193,13 +183,13 @@ class ProgramSession:
         self._modules: dict[tuple[int, int], Any] = {}  # by image and architecture
         self._kernels: dict[int, NativeKernel] = {}
         self._loaded: dict[tuple[int, int], LoadedKernel] = {}  # by stub and architecture
-        self._queues: dict[int, NativeQueue] = {}
-        self._notifiers: dict[int, NativeNotifier] = {}
+        self._queues: dict[int, queues.NativeQueue] = {}
+        self._notifiers: dict[int, queues.NativeNotifier] = {}
         self._next = FIRST_HANDLE
         self._closed: ClosedLibrary | None = None
         self._target: BoardMemory | None = None  # the device of the kernel whose arguments are being parsed
-        self._order = QueueOrder()  # of work, for observers
-        self._guards: dict[int, QueueWork] = {}  # incomplete copies with memory of the host
+        self._order = queues.QueueOrder()  # of work, for observers
+        self._guards: dict[int, queues.QueueWork] = {}  # incomplete copies with memory of the host
         # Memory that kernels have written since the host last copied something back, with the calls that
         # launched them.
         self._unseen: dict[Allocation, int] = {}
@@ -217,7 +207,7 @@ class ProgramSession:
 
     def close(self) -> None:
         """Release the program: its memory is unmapped as soon as no observer has an array of it."""
-        self._order = QueueOrder()
+        self._order = queues.QueueOrder()
         for held in (self._methods, self.boards, self._kernels, self._modules):
             held.clear()
         gc.collect()  # arrays of the map may be part of reference cycles, which would keep it mapped
@@ -465,7 +455,7 @@ class ProgramSession:
             )
         dim = xy & 0xFFFFFFFF, xy >> 32, z_kind & 0xFFFFFFFF
         arguments = self._arguments_of(loaded, board, request.payload)
-        heard = TouchedGdram() if hears_of_mistakes() else None
+        heard = queues.TouchedGdram() if hears_of_mistakes() else None
         place = QueuePlace(queue.number, functools.partial(queue.at, queue.steps))
         line, self._line = self._line, ""
         told = functools.partial(self._told_launch, request.caller, line)
@@ -523,8 +513,8 @@ class ProgramSession:
     # -- work that is not ordered ----------------------------------------------------------------------
 
     def _work(
-        self, what: str, queue: NativeQueue, request: ProgramRequest, touched: Touched
-    ) -> QueueWork | None:
+        self, what: str, queue: queues.NativeQueue, request: ProgramRequest, touched: queues.Touched
+    ) -> queues.QueueWork | None:
         """Report earlier work with which new work in *queue* is not ordered, and record the new work; None if no observer needs it."""
         if not hears_of_mistakes():
             return None
@@ -532,7 +522,7 @@ class ProgramSession:
             self._unordered(what, clash, request)
         return self._order.give(what, queue.number, request.caller, touched)
 
-    def _watched(self, work: QueueWork | None, handle: int, direction: int) -> bytes:
+    def _watched(self, work: queues.QueueWork | None, handle: int, direction: int) -> bytes:
         """Return the payload of the reply to a copy: its number if it may still use memory of the host, else as `_pending`."""
         if work is None or not handle:
             return self._pending()
@@ -564,7 +554,7 @@ class ProgramSession:
             )
         return ProgramReply()
 
-    def _unordered(self, what: str, clash: QueueClash, request: ProgramRequest) -> None:
+    def _unordered(self, what: str, clash: queues.QueueClash, request: ProgramRequest) -> None:
         """Report that *what*, a launch, a copy or a set, accesses memory that other work still uses."""
         first = clash.first
         if clash.allocation is None:
@@ -626,8 +616,8 @@ class ProgramSession:
 
     def _freed_in_use(self, piece: Piece, request: ProgramRequest) -> None:
         """Report the last work without a wait that uses *piece*, which is about to be freed."""
-        whole = bytes_at(piece.tensor.allocation, 0, piece.nbytes)
-        for clash in [*self._order.clashes(HOST, Touched(writes=whole))][-1:]:
+        whole = queues.bytes_at(piece.tensor.allocation, 0, piece.nbytes)
+        for clash in [*self._order.clashes(queues.HOST, queues.Touched(writes=whole))][-1:]:
             first, verb = clash.first, "writes" if clash.first_wrote else "reads"
             self._mistake(
                 request.caller,
@@ -640,7 +630,7 @@ class ProgramSession:
         """Perform ``cnrtMemcpy`` and its variants: the program copies the bytes if both sides are valid; the value is 1 if the target was never written."""
         fresh = False
         target, source, nbytes, direction, handle = request.words[:5]
-        reads, writes = bytes_at(None, source, nbytes), bytes_at(None, target, nbytes)
+        reads, writes = queues.bytes_at(None, source, nbytes), queues.bytes_at(None, target, nbytes)
         if FROM_DEVICE[direction]:
             piece = self._side(source, nbytes, "a copy reads", target, source)
             piece.poison()
@@ -648,17 +638,17 @@ class ProgramSession:
             if not TO_DEVICE[direction]:
                 tell_fetched(piece.tensor.allocation, low, low + nbytes)
                 self._unseen.clear()
-            reads = bytes_at(piece.tensor.allocation, low, nbytes)
+            reads = queues.bytes_at(piece.tensor.allocation, low, nbytes)
         elif self.memory_at(source).find(source) is not None:
             raise self._misdirected("from the host reads", source, target, source)
         if TO_DEVICE[direction]:
             piece = self._side(target, nbytes, "a copy writes", target, source)
             fresh = piece.is_fresh(target - piece.start, target - piece.start + nbytes)
             piece.tensor.allocation.give(target - piece.start, target - piece.start + nbytes)
-            writes = bytes_at(piece.tensor.allocation, target - piece.start, nbytes)
+            writes = queues.bytes_at(piece.tensor.allocation, target - piece.start, nbytes)
         elif self.memory_at(target).find(target) is not None:
             raise self._misdirected("to the host writes", target, target, source)
-        work = self._work("copy", self._working(handle, request), request, Touched(reads, writes))
+        work = self._work("copy", self._working(handle, request), request, queues.Touched(reads, writes))
         code = self._waits(request, handle)
         return ProgramReply(value=int(fresh), code=code, payload=self._watched(work, handle, direction))
 
@@ -694,7 +684,7 @@ class ProgramSession:
         piece = self.memory_at(address).span(address, nbytes, "cnrtMemset writes")
         low = address - piece.start
         piece.tensor.allocation.give(low, low + nbytes)
-        touched = Touched(writes=bytes_at(piece.tensor.allocation, low, nbytes))
+        touched = queues.Touched(writes=queues.bytes_at(piece.tensor.allocation, low, nbytes))
         self._work("set", self._working(handle, request), request, touched)
         code = self._waits(request, handle)
         return ProgramReply(code=code, payload=b"" if handle else self._pending())
@@ -724,7 +714,7 @@ class ProgramSession:
         """Perform ``cnrtDeviceReset``: free all memory, and drop the order of queues and the errors of the usual one."""
         self.board(request).memory.clear(request.caller)
         self.board(request).usual.forget()
-        self._order, self._guards = QueueOrder(), {}
+        self._order, self._guards = queues.QueueOrder(), {}
         return ProgramReply()
 
     def share(self, request: ProgramRequest) -> ProgramReply:
@@ -745,7 +735,7 @@ class ProgramSession:
 
     # -- queues and notifiers --------------------------------------------------------------------
 
-    def queue(self, handle: int, request: ProgramRequest) -> NativeQueue:
+    def queue(self, handle: int, request: ProgramRequest) -> queues.NativeQueue:
         """Return the queue with the handle *handle*.  Raises `DriverRefusal` if there is none."""
         if handle in (0, UNWAITED):
             return self.board(request).usual
@@ -756,7 +746,7 @@ class ProgramSession:
             )
         return queue
 
-    def _working(self, handle: int, request: ProgramRequest) -> NativeQueue:
+    def _working(self, handle: int, request: ProgramRequest) -> queues.NativeQueue:
         """Return the queue with the handle *handle*, for new work.
 
         Raises `DriverRefusal` if there is none, and if a wait has reported that the queue has failed: a card then
@@ -773,7 +763,7 @@ class ProgramSession:
             )
         return queue
 
-    def notifier(self, handle: int) -> NativeNotifier:
+    def notifier(self, handle: int) -> queues.NativeNotifier:
         """Return the notifier with the handle *handle*.  Raises `DriverRefusal` if there is none."""
         notifier = self._notifiers.get(handle)
         if notifier is None:
@@ -783,7 +773,7 @@ class ProgramSession:
             )
         return notifier
 
-    def _placed(self, handle: int) -> NativeNotifier:
+    def _placed(self, handle: int) -> queues.NativeNotifier:
         notifier = self.notifier(handle)
         if notifier.queue is None and not notifier.foreign:
             raise DriverRefusal(
@@ -794,7 +784,7 @@ class ProgramSession:
     def make_queue(self, request: ProgramRequest) -> ProgramReply:
         """Perform ``cnrtQueueCreate``: make a queue."""
         self._next += 1
-        self._queues[self._next] = NativeQueue(self._next, request.caller)
+        self._queues[self._next] = queues.NativeQueue(self._next, request.caller)
         return ProgramReply(self._next)
 
     def end_queue(self, request: ProgramRequest) -> ProgramReply:
@@ -830,7 +820,7 @@ class ProgramSession:
             self._order.waited(queue.number)
         return ProgramReply(code=next(filter(None, codes), 0), payload=self._pending())
 
-    def _error_of(self, queue: NativeQueue) -> int:
+    def _error_of(self, queue: queues.NativeQueue) -> int:
         """Return the code for a wait for *queue*; a refusal is returned once, a fault every time."""
         queue.failed = bool(queue.fault)
         code, queue.refused = TRAP if queue.failed else queue.refused, 0
@@ -841,7 +831,7 @@ class ProgramSession:
         timed = not request.words[0]
         self._timed |= timed
         self._next += 1
-        self._notifiers[self._next] = NativeNotifier(timed, bool(request.words[1]))
+        self._notifiers[self._next] = queues.NativeNotifier(timed, bool(request.words[1]))
         return ProgramReply(self._next)
 
     def end_notifier(self, request: ProgramRequest) -> ProgramReply:

@@ -7,6 +7,11 @@ from torch_mlu import _C
 from torch_mlu.mlu.device import device_count, index_of
 
 
+def _generators() -> tuple[torch.Generator, ...]:
+    """Return the generator of each device."""
+    return tuple(_C.default_generator(number) for number in range(device_count()))
+
+
 def manual_seed(seed: int) -> None:
     """Seed the generator of the current device."""
     _C.default_generator(index_of()).manual_seed(int(seed))
@@ -14,8 +19,8 @@ def manual_seed(seed: int) -> None:
 
 def manual_seed_all(seed: int) -> None:
     """Seed the generators of all devices."""
-    for number in range(device_count()):
-        _C.default_generator(number).manual_seed(int(seed))
+    for generator in _generators():
+        generator.manual_seed(int(seed))
 
 
 def seed() -> None:
