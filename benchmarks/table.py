@@ -57,7 +57,7 @@ class Work:
     """One work: functions for C++ in plain loops, C++ by the kernel's tiles, NumPy and a launch; each returns its result.
 
     *limits* are those of the first launch, in times of C++ by tiles, of C++ in plain loops, and of the launch without
-    the checkers.
+    the checkers.  C++ and the first launch read the same memory, and store to *result*: some pages of a host are slower.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Work:
     tiles: Callable[[], Any]
     arrays: Callable[[], Any]
     launches: dict[str, Callable[[], Any]]
+    result: np.ndarray[Any, Any]
     near: float  # the largest allowed difference between results
 
 
@@ -109,16 +110,20 @@ def _called(function: Any, out: np.ndarray[Any, Any], arguments: Sequence[Any]) 
 def _add(library: ctypes.CDLL, kernels: Any) -> Work:
     many = 1 << 22
     generator = np.random.default_rng(1)
-    a, b = (generator.random(many, np.float32) for _ in range(2))
-    out, device = np.empty_like(a), mlusim.Device(BOARD)
-    arguments = device.empty(many, "float"), device.put(a), device.put(b), many // TASKS
+    device = mlusim.Device(BOARD)
+    tensors = [
+        device.empty(many, "float"),
+        *(device.put(generator.random(many, np.float32)) for _ in range(2)),
+    ]
+    out, a, b = map(device.elements, tensors)
+    arguments = *tensors, many // TASKS
 
     def launch() -> Any:
         device.launch(kernels["add"], TASKS, args=arguments, engine="native")
-        return device.elements(arguments[0])
+        return device.elements(tensors[0])
 
-    loops = _called(library.add, np.empty_like(a), (a, b, many))
-    tiles = _called(library.add_by_tiles, np.empty_like(a), (a, b, many, TILE))
+    loops = _called(library.add, out, (a, b, many))
+    tiles = _called(library.add_by_tiles, out, (a, b, many, TILE))
     return Work(
         "A, add of 4 Mi floats",
         (0.65, 1.75, 2.2),
@@ -126,6 +131,7 @@ def _add(library: ctypes.CDLL, kernels: Any) -> Work:
         tiles,
         lambda: np.add(a, b, out=out),
         {"kernel": launch},
+        out,
         0,
     )
 
@@ -140,22 +146,25 @@ def _hosted(
     tensors: Sequence[tuple[Any, str]],
     numbers: Sequence[int] = (),
     layout: str = "ARRAY",
-) -> Callable[[], Any]:
-    """Return a call of an operator's host function whose kernels C runs."""
+) -> tuple[Callable[[], Any], list[np.ndarray[Any, Any]]]:
+    """Return a call of an operator's host function whose kernels C runs, and the arrays of its tensors, the output's first."""
     handle = SourceHandle(BOARD, engine="native")
-    result = handle.device.put(out)
+    result, described = handle.device.put(out), _described(out, layout)
+    inputs = [handle.device.put(array) for array, _ in tensors]
     arguments = [
-        word for array, how in tensors for word in (_described(array, how), handle.device.put(array))
+        word
+        for tensor, (array, how) in zip(inputs, tensors, strict=True)
+        for word in (_described(array, how), tensor)
     ]
 
     def launch() -> Any:
         handle.launches.clear()
-        function(handle, *arguments, *numbers, _described(out, layout), result)
+        function(handle, *arguments, *numbers, described, result)
         if handle.last_error:
             raise RuntimeError(handle.last_error)
         return handle.device.elements(result)
 
-    return launch
+    return launch, [handle.device.elements(tensor) for tensor in (result, *inputs)]
 
 
 def _shift(library: ctypes.CDLL, _: Any) -> Work:
@@ -163,7 +172,10 @@ def _shift(library: ctypes.CDLL, _: Any) -> Work:
     generator = np.random.default_rng(2)
     data = generator.random((images, frames, channels, cells), np.float32)
     by = generator.integers(-3, 4, (images, groups), np.int32)
-    out, width = np.zeros_like(data), channels // groups
+    width = channels // groups
+    host, (out, data, by) = _hosted(
+        ops.host.mluOpTinShiftForward, np.zeros_like(data), [(data, "ARRAY"), (by, "ARRAY")]
+    )
 
     def arrays() -> Any:
         out.fill(0)
@@ -174,12 +186,9 @@ def _shift(library: ctypes.CDLL, _: Any) -> Work:
         return out
 
     arguments = data, by, images, frames, channels, cells, groups
-    loops, tiles = (
-        _called(f, np.empty_like(data), arguments) for f in (library.shift, library.shift_by_tiles)
-    )
-    host = _hosted(ops.host.mluOpTinShiftForward, out, [(data, "ARRAY"), (by, "ARRAY")])
+    loops, tiles = (_called(f, out, arguments) for f in (library.shift, library.shift_by_tiles))
     return Work(
-        "B, tin_shift [8,8,256,784]", (0.75, 1.95, 2.2), loops, tiles, arrays, {"host function": host}, 0
+        "B, tin_shift [8,8,256,784]", (0.75, 1.95, 2.2), loops, tiles, arrays, {"host function": host}, out, 0
     )
 
 
@@ -189,7 +198,11 @@ def _spread(library: ctypes.CDLL, _: Any) -> Work:
     data = generator.standard_normal((batches, channels, n), np.float32)
     to = generator.integers(0, m, (batches, n, 3), np.int32)
     weight = generator.random((batches, n, 3), np.float32)
-    out = np.zeros((batches, channels, m), np.float32)
+    host, (out, data, to, weight) = _hosted(
+        ops.host.mluOpThreeInterpolateBackward,
+        np.zeros((batches, channels, m), np.float32),
+        [(data, "ARRAY"), (to, "ARRAY"), (weight, "ARRAY")],
+    )
     every = (
         np.arange(batches * channels)[:, None] * m
         + np.repeat(to.reshape(batches, 1, -1), channels, 1).reshape(batches * channels, -1)
@@ -201,10 +214,8 @@ def _spread(library: ctypes.CDLL, _: Any) -> Work:
 
     arguments = data, to, weight, batches, channels, n, m
     places = tile_layout(mlusim.host.Handle(BOARD), "float", channels, n, m, b=batches).values
-    loops = _called(library.spread, np.empty_like(out), arguments)
-    tiles = _called(library.spread_by_tiles, np.empty_like(out), (*arguments, places["Co"], places["No"]))
-    tensors = [(data, "ARRAY"), (to, "ARRAY"), (weight, "ARRAY")]
-    host = _hosted(ops.host.mluOpThreeInterpolateBackward, out, tensors)
+    loops = _called(library.spread, out, arguments)
+    tiles = _called(library.spread_by_tiles, out, (*arguments, places["Co"], places["No"]))
     return Work(
         "C, three_interpolate [8,256,1024]",
         (0.85, 1.25, 2.4),
@@ -212,6 +223,7 @@ def _spread(library: ctypes.CDLL, _: Any) -> Work:
         tiles,
         arrays,
         {"host function": host},
+        out,
         1e-3,
     )
 
@@ -228,12 +240,10 @@ def _borders(library: ctypes.CDLL, _: Any) -> Work:
     out = np.zeros((images, height, width, 4 * channels), np.float32)
     inputs = {"grad_output": data, "boxes": boxes, "argmax_idx": largest}
     params = {"pool_size": pool, "height": height, "width": width}
-    arguments = data, boxes, largest, images, k, channels, height, width, pool
-    loops, tiles = (
-        _called(f, np.empty_like(out), arguments) for f in (library.borders, library.borders_by_tiles)
-    )
     tensors = [(data, "NHWC"), (boxes, "ARRAY"), (largest, "NHWC")]
-    host = _hosted(ops.host.mluOpBorderAlignBackward, out, tensors, (pool,), "NHWC")
+    host, (out, *arrays) = _hosted(ops.host.mluOpBorderAlignBackward, out, tensors, (pool,), "NHWC")
+    arguments = *arrays, images, k, channels, height, width, pool
+    loops, tiles = (_called(f, out, arguments) for f in (library.borders, library.borders_by_tiles))
 
     def run() -> Any:
         done = ops.run("border_align_backward", inputs, params, board=BOARD, engine="native")
@@ -247,6 +257,7 @@ def _borders(library: ctypes.CDLL, _: Any) -> Work:
         tiles,
         functools.partial(_bordered, data, boxes, largest, out.shape, pool),
         both,
+        out,
         1e-3,
     )
 
@@ -308,8 +319,10 @@ def least(runs: Sequence[Callable[[], Any]], rounds: int = ROUNDS) -> list[float
 
 
 def _work(work: Work) -> Iterator[Row]:
-    expected = work.arrays()
-    results = [np.array(run()) for run in (work.loops, *work.launches.values(), work.tiles)]
+    expected, results = np.array(work.arrays()), []
+    for run in (work.loops, *work.launches.values(), work.tiles):
+        work.result.fill(np.nan)
+        results.append(np.array(run()))
     for result in results:
         if not np.allclose(result, expected, rtol=work.near, atol=work.near):
             raise RuntimeError(f"{work.name}: the results differ by {np.abs(result - expected).max()}")

@@ -69,8 +69,9 @@ class Handle:
         self, kernel: object, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
     ) -> Launch:
         """Launch *kernel* and keep the result in ``launches``."""
-        name = getattr(kernel, "name", None) or getattr(kernel, "__name__", kernel)
-        LOG.debug("launch %s<<<(%s), %s>>> on %s", name, ", ".join(map(str, dim)), kind, self.board.name)
+        if LOG.isEnabledFor(logging.DEBUG):
+            name = getattr(kernel, "name", None) or getattr(kernel, "__name__", kernel)
+            LOG.debug("launch %s<<<(%s), %s>>> on %s", name, ", ".join(map(str, dim)), kind, self.board.name)
         launch = self.device.launch_with(self.options, kernel, dim, kind, args)
         self.launches.append(launch)
         # A host function passes the plan that it chose to its kernel as an argument.

@@ -130,7 +130,7 @@ nramset_int = _typed_fill("__nramset_int", int32)
     "__bang_write_zero",
     writes={"dst": "elem_count"},
     dtypes=ANY,
-    native="memset(dst, 0, (size_t)elem_count * sizeof *dst);",
+    native="zero_(m, a_dst, elem_count * (int64_t)sizeof *dst);",
     source="vendor declaration header, fills",
 )
 def bang_write_zero(dst: Tile, elem_count: int) -> None:

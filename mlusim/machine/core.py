@@ -48,6 +48,7 @@ class RunningLaunch:
     steps: Table | None  # of every instruction, if one asks for them
     scheduler: Scheduler
     pool: Pool
+    pool_of_core: Callable[[], Pool] | None  # makes one for each core, for its own memories
     memory_limits: Mapping[str, int]
     printed: list[str]
     locks: dict[tuple[int, int], "Core"]  # the locked mutexes, with the core that holds each
@@ -90,11 +91,12 @@ class RunningLaunch:
         that no instruction accesses, for its single numbers.
         """
         arch, unit = self.board.arch, self._unit()
-        arenas = {LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, self.pool, unit)}
+        pool = self.pool if self.pool_of_core is None else self.pool_of_core()
+        arenas = {LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, pool, unit)}
         if not memory_core or self.compiled:
             limits = self.memory_limits
-            arenas[NRAM] = Arena(NRAM, arch.nram_base, limits["NRAM"], self.pool, unit)
-            arenas[WRAM] = Arena(WRAM, arch.wram_base, limits["WRAM"], self.pool, max(unit, 8))
+            arenas[NRAM] = Arena(NRAM, arch.nram_base, limits["NRAM"], pool, unit)
+            arenas[WRAM] = Arena(WRAM, arch.wram_base, limits["WRAM"], pool, max(unit, 8))
         return arenas
 
     def new_cluster(self, number: int) -> Cluster:

@@ -103,6 +103,7 @@ class Session(RunningLaunch):
         self.screen = screen  # the record of a run in C that searches for findings of checkers
         self.hub: Hub = Hub(observers, told)
         self.pool = Pool()
+        self.pool_of_core: Callable[[], Pool] | None = None
         drawn = None if request.options.seed is None else Drawn(request.options.seed)
         self.choices = drawn if choices is None else choices  # None: the default schedule
         self.scheduler = Scheduler(self._run, self.choices)

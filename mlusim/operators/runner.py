@@ -568,24 +568,22 @@ class SourceHandle(Handle):
         dtype = next((a.dtype.c for a in args if hasattr(a, "dtype")), "")
         twin = None if code is None else _source_kernel(code.co_filename, self.board, kernel.name, dtype)
         if twin is None:
-            return self._launched("python", kernel, dim, kind, args)
+            return self._launched_in_python(kernel, dim, kind, args)
         layouts = [a for a in args if isinstance(a, Layout)]
-        values = {
-            **(layouts[0].values if layouts else {}),
-            **dict(zip(_parameters(kernel.body), args, strict=True)),
-        }
-        wanted = [p.source_name for p in twin.form.parameters]
+        values = layouts[0].values if layouts else {}
         self.layouts.extend(a for a in layouts if a not in self.layouts)
-        launch = self._launched(None, twin, dim, kind, [values[name] for name in wanted])
+        places = _places(twin, kernel.body, len(args))
+        launch = super().launch(
+            twin, dim, kind, [args[p] if isinstance(p, int) else values[p] for p in places]
+        )
         self.launches[-1] = named = evolve(launch, kernel=kernel.name)
         return named
 
-    def _launched(
-        self, engine: str | None, kernel: object, dim: Sequence[int], kind: Kind, args: Sequence[Any]
+    def _launched_in_python(
+        self, kernel: object, dim: Sequence[int], kind: Kind, args: Sequence[Any]
     ) -> Launch:
-        """Launch *kernel* on *engine*; None: on the handle's engine."""
         options = self.options
-        self.options = evolve(options, engine=engine or options.engine)
+        self.options = evolve(options, engine="python")
         try:
             return super().launch(kernel, dim, kind, args)
         finally:
@@ -608,9 +606,11 @@ def _source_kernel(python: str, board: object, name: str, dtype: str) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def _parameters(body: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of a kernel's parameters behind the first."""
-    return tuple(inspect.signature(body).parameters)[1:]
+def _places(twin: Any, body: Callable[..., Any], many: int) -> tuple[int | str, ...]:
+    """Return for each parameter of *twin* which of the *many* arguments of *body* behind its first it takes, or the name of a layout's value."""
+    parameters = tuple(inspect.signature(body).parameters)[1:]
+    numbers = dict(zip(parameters, range(many), strict=True))
+    return tuple(numbers.get(p.source_name, p.source_name) for p in twin.form.parameters)
 
 
 @functools.lru_cache(maxsize=64)

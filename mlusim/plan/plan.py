@@ -337,9 +337,7 @@ class Plan(Presented):
         dtype: object,
     ) -> A:
         """Return the result of *answer*, cached because host functions repeat a query before each launch."""
-        # Cache only keys without confusion: 1.0 equals 1 in a dictionary, but is refused.
-        plain = isinstance(dtype, str | DType | None) and {n.__class__ for n in values.values()} <= {int}
-        if not plain or not isinstance(board, str | Board):
+        if not _plain(board, values, dtype):
             return answer(board, values, dtype)
         asked = answer.__name__, board, dtype, tuple(values.items())
         if asked not in self._answers:
@@ -503,9 +501,33 @@ def choose(
     Raises `UsageError` for a value that is not a variable of any plan, and if a plan that is tried lacks a
     value.
     """
+    if not _plain(board, values, dtype):
+        return _chosen(plans, board, values, dtype)
+    asked = tuple(map(id, plans)), board, dtype, tuple(values.items())
+    choice = _CHOICES.get(asked)
+    if choice is None:
+        if len(_CHOICES) == MOST_ANSWERS:
+            _CHOICES.clear()
+        choice = _CHOICES[asked] = _chosen(plans, board, values, dtype), tuple(plans)
+    return choice[0]
+
+
+_CHOICES: dict[object, tuple[tuple[Plan, Layout], tuple[Plan, ...]]] = {}
+"""Choices, because host functions repeat them before each launch; each holds its plans, so that no others take their place."""
+
+
+def _chosen(
+    plans: Sequence[Plan], board: Board | str, values: Mapping[str, int], dtype: object
+) -> tuple[Plan, Layout]:
     check_names(plans, list(values))
     for plan in plans:
         layout = plan.describe(board, dtype=dtype, **values_of(plan, values))
         if layout.fits:
             break
     return plan, layout
+
+
+def _plain(board: object, values: Mapping[str, int], dtype: object) -> bool:
+    """Return whether these are keys without confusion: 1.0 equals 1 in a dictionary, but is refused."""
+    plain = isinstance(dtype, str | DType | None) and {n.__class__ for n in values.values()} <= {int}
+    return plain and isinstance(board, str | Board)

@@ -124,6 +124,26 @@ def test_nothing_to_do_ends_with_success(handle):
     assert BAD_PARAM is c.verify(handle, "f", rows, {"x_desc": desc(1, 4), "x": NULL})
 
 
+def test_a_call_like_one_that_passed_is_not_checked_again(handle):
+    """But one with another descriptor, number, policy, board or null pointer is; and rows in a list, which may change, are always asked."""
+    asked = []
+    row = c.demand(lambda a: asked.append(1) is None and a.x is not None and a.n < 3, "wrong")
+    good = {"x_desc": desc(2, 3), "x": handle.device.empty((2, 3), "float"), "n": 1}
+
+    def calls(rows, *others, by=handle):
+        asked.clear()
+        return [c.verify(by, "f", rows, good | other) for other in others], len(asked)
+
+    other = {"x_desc": desc(2, 3), "x": handle.device.empty((9,), "half"), "n": 1}
+    assert ([None] * 3, 1) == calls(rows := (row, [row][:0]), {}, {}, other)
+    assert ([None, BAD_PARAM, BAD_PARAM], 3) == calls(rows, {"x_desc": desc(3, 2)}, {"x": NULL}, {"n": 3})
+    assert ([None, None], 1) == calls(rows, {"n": True}, {})
+    assert ([None], 1) == calls(rows, {}, by=Handle("MLU290"))
+    assert ([None], 1) == calls(rows, {}, by=Handle("MLU370-X4", policy="least"))
+    assert ([None, None], 2) == calls([row], {}, {})
+    assert "" == handle.last_error
+
+
 def test_strides_and_sizes_of_null_descriptors_are_not_looked_at(handle):
     """Whether a descriptor may be null is another row's business."""
     rows = (c.contiguous("x_desc"), c.not_large("x_desc"))

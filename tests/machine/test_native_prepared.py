@@ -84,6 +84,21 @@ __mlu_global__ void meet(float *out, const float *in, int n, float by, int what)
   __memcpy(out + taskId * n, own, n * 4, NRAM2GDRAM);
 }
 """
+APART = """\
+__nram__ float wide[65536];
+__mlu_global__ void apart(float *out, const float *in, int n, float by, int what) {
+  if (coreId == 128) { return; }
+  __memcpy(wide + 40000, in + taskId, n * 4, GDRAM2NRAM);
+  if (what == 1 && taskId % 5 == 3) { __bang_printf("task %d", (int)taskId); }
+  if (what == 2 && taskId == 37) { while (out[16 * 44] == 0.0f) {} }
+  if (what == 3 && taskId == 2) { while (out[16 * 79] == 0.0f) {} }
+  if (what == 4 && taskId == 41) { __bang_add(wide, wide, wide, 1 << 20); }
+  if (what == 5) { for (int i = 0; i < 3000; ++i) { __memcpy_async(wide, in, 4, GDRAM2NRAM); __sync_io(); } }
+  wide[40000] += wide[65000] == wide[65000] ? 1.0f : by;
+  wide[65000] = 1.0f;
+  __memcpy(out + taskId * n, wide + 40000, n * 4, NRAM2GDRAM);
+}
+"""
 GDRAM = re.compile("0x1[0-9a-f]{9}")  # an address there, which is another one in each launch
 MEASURES = (
     "instructions", "traffic", "lanes", "memory", "scalar_loads", "scalar_stores", "busy_us", "time_us", "bound", "io_bytes", "printed", "engine",
@@ -105,6 +120,14 @@ def meet(tmp_path_factory):
     path = tmp_path_factory.mktemp("prepared") / "meet.mlu"
     path.write_text(UNIONS)
     return bangc.load([path], board="MLU370-X4")["meet"]
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory):
+    """Return the kernel of unions whose cores do not meet."""
+    path = tmp_path_factory.mktemp("prepared") / "apart.mlu"
+    path.write_text(APART)
+    return bangc.load([path], board="MLU370-X4")["apart"]
 
 
 def launched(device, kernel, dim, what, by=2.0, kind=mlusim.BLOCK, **options):
@@ -162,6 +185,19 @@ def test_unions_that_are_prepared_do_what_the_first_ones_did(meet, dim, kind, wh
     for _ in range(2):
         launched(device, meet, dim, 0, **how)
     again = [launched(device, meet, dim, what, 3.0, **how) for _ in range(2)]
+
+    assert [expected] * 2 == again
+
+
+@pytest.mark.parametrize("what", range(6))
+def test_unions_of_which_each_ends_before_the_next_begins_do_what_the_first_ones_did(apart, what):
+    """C has cores for one of them; when Python takes over, as many are there as the board has place for, and one may wait for another."""
+    how = {"kind": mlusim.UNION1, "effects": "eager" if what % 2 else "late"}
+    fresh, device = mlusim.Device("MLU370-X4"), mlusim.Device("MLU370-X4")
+    expected = launched(fresh, apart, (4, 20, 1), what, 3.0, **how)
+    for _ in range(2):
+        launched(device, apart, (4, 20, 1), 0, **how)
+    again = [launched(device, apart, (4, 20, 1), what, 3.0, **how) for _ in range(2)]
 
     assert [expected] * 2 == again
 

@@ -11,7 +11,6 @@ import itertools
 import math
 import threading
 import weakref
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -57,12 +56,13 @@ class _Shared(Pool):
     _made: ClassVar[dict[tuple[Space, int, int], Bytes]] = {}
 
     def __init__(self) -> None:
-        self._taken: Counter[tuple[Space, int]] = Counter()
+        self._taken: dict[tuple[Space, int], int] = {}
 
     def take(self, space: Space, nbytes: int) -> Bytes:
         """Return a byte array of *nbytes* bytes that the launch has not used yet."""
-        key = space, nbytes, self._taken[space, nbytes]
-        self._taken[space, nbytes] += 1
+        number = self._taken.get((space, nbytes), 0)
+        key = space, nbytes, number
+        self._taken[space, nbytes] = number + 1
         raw = self._made.get(key)
         if raw is None:
             raw = self._made[key] = on_chip_bytes(nbytes)
@@ -124,6 +124,8 @@ class Prepared:
         self._session = session
         session.pool = _Shared()
         self._loaded: Loaded = session.native
+        # If no task pauses, one core's memory serves all, since it is renewed for each task: the host's caches hold it.
+        session.pool_of_core = None if self._loaded.program.pauses else _Shared
         self.compiler = available()
         self._given = len(session.request.allocations)
         self._core: NativeCore
@@ -293,7 +295,8 @@ class Prepared:
         assert self._carrier is not None
         self._broken = True
         # Other cores of this launch need this.
-        session.pool, session.request = Pool(), evolve(session.request, arguments=tuple(self._arguments))
+        session.pool, session.pool_of_core = Pool(), None
+        session.request = evolve(session.request, arguments=tuple(self._arguments))
         if self._pieces:
             chain.knows(joined([*self._pieces, chain.taken()]))
         core.seat.called = core.called
@@ -355,12 +358,13 @@ class Prepared:
 
 
 class PreparedUnions(Prepared):
-    """A prepared launch of unions: there are cores for as many unions as are resident at once, each prepared for any of its tasks."""
+    """A prepared launch of unions: there are cores for as many unions as run at once in C, each prepared for any of its tasks."""
 
     def _ready(self, session: "Session") -> "tuple[NativeCore, Chain | None]":
         places = task_rows(session)
-        many = min(session.board.places(session.kind.unions), len(session.union_places()))
-        sets: list[list[Any]] = session.ready_unions(many)
+        resident = min(session.board.places(session.kind.unions), len(session.union_places()))
+        # If no task pauses, each union ends before the next one begins.
+        sets: list[list[Any]] = session.ready_unions(resident if self._loaded.program.pauses else 1)
         self._every: list[NativeCore] = list(itertools.chain(*sets))
         chains: dict[NativeCore, Chain] = {}
         for core in self._every:
@@ -371,7 +375,7 @@ class PreparedUnions(Prepared):
             core.seat.called = functools.partial(self._called_by, core)
             chains[core] = chain
         ledger = Chain(chains[self._every[0]].c.given, (), b"", (), len(places))
-        self._team = Team(sets, chains, places, ledger)
+        self._team = Team(sets, chains, places, ledger, resident)
         lead = self._team.lead
         # C copies the first core's arguments to the others.
         if any(
@@ -386,7 +390,8 @@ class PreparedUnions(Prepared):
         self._strands: list[Carrier] = []
         self._switches: list[Any] = []
         # Called by C.
-        self._more_of, self._taken_of, self._longer_of = self._more, self._taken, self._team.lengthen
+        self._called_of = self._more, self._taken, self._team.lengthen
+        self._team.calls(*self._called_of)
         return lead, self._team.ledger
 
     @property
@@ -398,7 +403,7 @@ class PreparedUnions(Prepared):
         self._give_counts_up()
         self._allocations, self._arguments = allocations, arguments
         self._carriers = Carriers(QUIET)
-        self._team.begin(self._more_of, self._taken_of, self._longer_of)
+        self._team.begin()
         self._loaded.library.mlusim_team_begins(self._team.at)
         try:
             self._resumed(self._strand())
@@ -465,7 +470,8 @@ class PreparedUnions(Prepared):
         """Continue the launch in its session, as if it had begun in the usual way, because a task calls Python."""
         session, team, ledger = self._session, self._team, self._team.ledger
         self._broken, team.c.called = True, 1
-        session.pool, session.request = Pool(), evolve(session.request, arguments=tuple(self._arguments))
+        session.pool, session.pool_of_core = Pool(), None
+        session.request = evolve(session.request, arguments=tuple(self._arguments))
         done, pieces = ledger.done(), self._pieces
         if len(done):
             self._add_tasks(session.tally, done, joined([*pieces, ledger.taken()]), self._allocations)

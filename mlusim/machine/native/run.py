@@ -97,9 +97,17 @@ class NativeProgram:
     @functools.cached_property
     def follows(self) -> bool:
         """Return whether it makes pointers from addresses that it reads from memory."""
-        # The run-time itself contains these functions.
-        code = self.text.removeprefix(FLIES).removeprefix(runtime(self.mode))
-        return "load_pointer(" in code or "pointer_of(" in code
+        return "load_pointer(" in self._code or "pointer_of(" in self._code
+
+    @functools.cached_property
+    def pauses(self) -> bool:
+        """Return whether a task may let others of its union run before it ends."""
+        return "meet_(" in self._code or "atomic_step_(" in self._code
+
+    @functools.cached_property
+    def _code(self) -> str:
+        """Return the text without the run-time, which has every function."""
+        return self.text.removeprefix(FLIES).removeprefix(runtime(self.mode))
 
 
 Word = Callable[[Any], int]

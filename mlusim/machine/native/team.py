@@ -2,7 +2,7 @@
 
 C has the scheduler's queue of tasks (`machine.scheduling.scheduler`), and the meetings of unions (`machine.cluster`).
 Each task that has begun is on a strand, which C leaves to run the next one.  There are cores for as many unions as
-are resident at once; the cores of an ended union run a later one.
+are resident at once, or for one if no task pauses; the cores of an ended union run a later one.
 """
 
 import ctypes
@@ -57,7 +57,8 @@ def slots_of(union: "Union") -> dict[tuple[str, int | None], "tuple[NativeCore, 
 class Team:
     """The cores of *sets*, one set per union, in the order in which they begin, with their *chains*, for the *tasks* of all unions.
 
-    The results of the tasks are recorded in *ledger*, a chain without arrays and pieces.
+    The results of the tasks are recorded in *ledger*, a chain without arrays and pieces.  As many unions as *resident*
+    would run at once on the board; there are fewer sets if each ends before the next one begins.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Team:
         chains: "dict[NativeCore, Chain]",
         tasks: Rows,
         ledger: "Chain",
+        resident: int,
     ) -> None:
         self._sets: list[list[NativeCore]] = [list(cores[0].union.cores) for cores in sets]
         self._order = [self._sets[0].index(core) for core in sets[0]]
@@ -73,6 +75,7 @@ class Team:
         self.lead = self.cores[0]
         self.tasks = tasks
         self.ledger = ledger
+        self._resident = resident
         self._slots = list(slots_of(self._sets[0][0].union).items())
         self.c = layout.Team()
         self.at = ctypes.addressof(self.c)
@@ -125,14 +128,13 @@ class Team:
         setattr(self.c, name, words.ctypes.data)
         return words
 
-    def begin(self, more: object, taken: object, longer: object) -> None:
-        """Prepare the beginning of a launch: C calls *more* for another strand, *taken* for Python to copy the rows of the logs, and *longer* for space in a full log."""
-        c, sets = self.c, len(self._sets)
-        c.words, c.more, c.taken, c.longer = self.lead.seat.given.at, id(more), id(taken), id(longer)
-        c.admitted = c.ready = min(sets, c.unions)
-        self._queue[: c.ready] = range(-1, -1 - c.ready, -1)
-        self._sets_left[:] = range(sets)
-        c.first, c.strand, c.strands, c.idle_strands, c.idle_sets, c.called = 0, 0, 1, 0, sets, 0
+    def calls(self, more: object, taken: object, longer: object) -> None:
+        """Let C call *more* for another strand, *taken* for Python to copy the rows of the logs, and *longer* for space in a full log."""
+        self.c.more, self.c.taken, self.c.longer = id(more), id(taken), id(longer)
+
+    def begin(self) -> None:
+        """Prepare the beginning of a launch, with the arguments of the first core."""
+        self.c.words = self.lead.seat.given.at
         self.ledger.begin_again()
         self.ledger.c.nrows = 0
 
@@ -174,7 +176,8 @@ class Team:
                 core.carrier = strands[c.strand if core is self.cores[c.running] else row[STRAND]]
         queue = [int(self._queue[(c.first + k) % c.room]) for k in range(c.ready)]
         ready: list[Core | int] = [cores[what] if what >= 0 else -1 - what for what in queue]
-        return TakenUp(cores[c.running], begun, ready, c.admitted)
+        admitted = min(c.admitted + self._resident - c.sets, c.unions)
+        return TakenUp(cores[c.running], begun, [*ready, *range(c.admitted, admitted)], admitted)
 
     def _take_up_union(
         self, session: "Session", nth: int, description: "tuple[Union, list[Any]]"

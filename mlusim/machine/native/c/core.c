@@ -35,8 +35,8 @@ PART int more_(Alloc *a, int64_t nbytes) {
 int deepen_(Core *m) {
   const Chain *c = (const Chain *)m->chain;
   Alloc *a = (Alloc *)m->allocs;
-  int more = 0;
-  if (!c) return 0;
+  int more = pay_(m);
+  if (!c || more) return more;
   for (int64_t k = 0; k < c->poisoned; k++) {
     const int64_t *piece = (const int64_t *)c->pieces + P_COLUMNS * k;
     if (piece[P_NUMBER]) more |= more_(a + piece[P_NUMBER], piece[P_BYTES]);
@@ -47,10 +47,48 @@ int deepen_(Core *m) {
   }
   return more;
 }
+int reach_(Core *m, int64_t n, int many, const Ptr *p, const int *size) {
+  int more = 0;
+  for (int k = 0; k < many; k++)
+    for (; out(see(m, p[k]), times_(n, size[k])); more = 1) if (!deepen_(m)) return 0;
+  return more;
+}
+void owe_(Core *m, At to, int64_t n) {
+  pay_(m);
+  m->owed = to.a - (Alloc *)m->allocs; m->owed_at = to.o; m->owed_bytes = n; m->owed_of = to.a->nbytes;
+  to.a->nbytes = to.o;
+}
+/* Store the zeros that are owed; return 0 if none are. */
+int pay_(Core *m) {
+  if (!m->owed) return 0;
+  Alloc *a = (Alloc *)m->allocs + m->owed;
+  a->nbytes = m->owed_of; m->owed = 0;
+  memset((uint8_t *)a->raw + m->owed_at, 0, (size_t)m->owed_bytes);
+  return 1;
+}
+/* Let a copy see the memory for which zeros are owed; return 0 if it is not a load into it. */
+int lend_(Core *m, int dst, int src, Ptr to) {
+  if (!m->owed || m->owed != number_(to) || FAR(dst) || !FAR(src)) return 0;
+  ((Alloc *)m->allocs)[m->owed].nbytes = m->owed_of;
+  return 1;
+}
+/* Store the zeros that are owed, but not where *rows* rows of *n* bytes are about to be stored, from byte *o* on. */
+void pay_around_(Core *m, int64_t o, int64_t stride, int64_t n, int64_t rows) {
+  if (!m->owed) return;
+  uint8_t *raw = ((Alloc *)m->allocs)[m->owed].raw;
+  int64_t from = m->owed_at;
+  const int64_t to = from + m->owed_bytes;
+  for (m->owed = 0; from < to; o += stride) {
+    const int64_t end = rows-- > 0 && o < to ? o : to;
+    if (end > from) memset(raw + from, 0, (size_t)(end - from));
+    from = larger_(from, end == to ? to : o + n);
+  }
+}
 /* The memory of an array of a function. The tasks of a chain usually make the declarations of the first, in the same order and so at the same
    addresses; Python gets them when it is called for another reason (machine/native/chain.py). */
 Ptr declared_(Core *m, int name, int site, int64_t place) {
   Chain *c = (Chain *)m->chain;
+  pay_(m);
   if (c && c->met < c->known) {
     const int64_t *row = (const int64_t *)c->arrays + A_COLUMNS * c->met;
     if (row[A_PLACE] == place && row[A_SITE] == site) {
@@ -108,12 +146,23 @@ void head_settles_(Core *m) {
 }
 /* Copies between GDRAM and on-chip memories: lines of the host's caches are prefetched before they are read, and large pieces are written past the
    caches, since a line that is written completely need not be read first. */
-enum { FETCHED_ROWS = 2, EXPECTED = 1 << 18 /* the most bytes of a load that are prefetched before it */ };
+enum { FETCHED_ROWS = 2, AT_ONCE = 8, EXPECTED = 1 << 18 /* the most bytes of a load that are prefetched before it */ };
+/* Return *p*, but later: a processor that meets prefetches as fast as it decodes them has more in transit than it can, and drops some or lets
+   stores wait. Two products for each line leave it time for what memory delivers meanwhile. */
+ALWAYS uint64_t later_(uint64_t p) {
+  uint64_t one = 1;
+  for (int k = 0; k < 2; k++) { __asm__ volatile("" : "+r"(one), "+r"(p)); p *= one; }
+  return p;
+}
 /* Write *n* bytes past the caches, and meanwhile prefetch *ahead* bytes at *next*. */
-PART void put_past_(uint8_t *t, const uint8_t *s, int64_t n, const uint8_t *next, int64_t ahead) {
+PART void put_past_(uint8_t *t, const uint8_t *s, int64_t n, uint64_t next, int64_t ahead) {
   int64_t i = smaller_(-(int64_t)(uintptr_t)t & (HOST_LINE - 1), n);
   memcpy(t, s, (size_t)i);
-  for (; i + HOST_LINE <= smaller_(n, ahead); i += HOST_LINE) { FETCH_(next + i); line_past_(t + i, s + i); }
+  for (; i + HOST_LINE <= smaller_(n, ahead); i += HOST_LINE) {
+    FETCH_((const void *)(uintptr_t)next);
+    next = later_(next) + HOST_LINE;
+    line_past_(t + i, s + i);
+  }
   for (; i + HOST_LINE <= n; i += HOST_LINE) line_past_(t + i, s + i);
   memcpy(t + i, s + i, (size_t)(n - i));
 }
@@ -130,7 +179,7 @@ PART void put_rows_past_(const Core *m, uint8_t *t, int64_t ts, const uint8_t *s
   const uint64_t next = m->loaded + (uint64_t)m->step;
   const int64_t expected = m->step && m->loaded_size * m->loaded_rows <= EXPECTED ? m->loaded_rows : 0;
   for (int64_t k = 0; k < rows; k++)
-    put_past_(t + k * ts, s + k * fs, n, (const uint8_t *)(uintptr_t)(next + (uint64_t)(k * m->loaded_stride)), k < expected ? m->loaded_size : 0);
+    put_past_(t + k * ts, s + k * fs, n, next + (uint64_t)(k * m->loaded_stride), k < expected ? m->loaded_size : 0);
 }
 ALWAYS void move_line_(uint8_t *t, const uint8_t *s) {
   for (int k = 0; k < HOST_LINE; k += HALF_) { W4_ w; memcpy(&w, s + k, HALF_); memcpy(t + k, &w, HALF_); }
@@ -143,12 +192,22 @@ PART void fetch_(uint8_t *t, const uint8_t *s, int64_t n) {
   for (i = 4 * part; i + HOST_LINE <= n; i += HOST_LINE) { FETCH_(s + i + FETCHED); move_line_(t + i, s + i); }
   memcpy(t + i, s + i, (size_t)(n - i));
 }
+/* Load rows shorter than AHEAD, a line of each of some in turn: the host's own prefetching goes on along all of them. */
+PART void gather_(uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
+  const int64_t whole = n & -(int64_t)HOST_LINE;
+  for (; rows > 0; rows -= AT_ONCE, t += AT_ONCE * ts, s += AT_ONCE * fs) {
+    const int64_t some = smaller_(rows, AT_ONCE);
+    for (int64_t i = 0; i < whole; i += HOST_LINE) for (int64_t k = 0; k < some; k++) move_line_(t + k * ts + i, s + k * fs + i);
+    for (int64_t k = 0; k < some; k++) memcpy(t + k * ts + whole, s + k * fs + whole, (size_t)(n - whole));
+  }
+}
 void carry_far_(Core *m, int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
   if (STREAMS && dst == GDRAM && n * rows >= STREAMED) {
     put_rows_past_(m, t, ts, s, fs, n, rows);
     return;
   }
   if (FAR(src)) expect_(m, s, fs, n, rows);
+  if (FAR(src) && rows > 1 && n < AHEAD) { gather_(t, ts, s, fs, n, rows); return; }
   const int64_t head = FAR(src) ? smaller_(n, AHEAD) : 0;
   for (int64_t k = 0; k < smaller_(rows, FETCHED_ROWS); k++) for (int64_t i = 0; i < head; i += HOST_LINE) FETCH_(s + k * fs + i);
   for (int64_t k = 0; k < rows; k++, t += ts, s += fs) {

@@ -12,8 +12,21 @@ COLD void tick_(Core *m, int site);
 enum { ALL_AT_ONCE = 0 SCREENED_(+ 1) }; /* a screen needs the memories' true sizes */
 COLD Ptr declared_(Core *m, int name, int site, int64_t place);
 
+/* Zeros for a large part of NRAM are owed: until they are stored, the memory ends before them for C, so that the check of an access detects the
+   need, as with poison (`deepen_`). A load from off chip that follows stores its own bytes first of all, and only the zeros around them. */
+#define OWED (1 << 12) /* the least bytes that are owed */
+COLD void owe_(Core *m, At to, int64_t n);
+COLD int pay_(Core *m);
+COLD int lend_(Core *m, int dst, int src, Ptr to);
+COLD void pay_around_(Core *m, int64_t o, int64_t stride, int64_t n, int64_t rows);
+ALWAYS void zero_(Core *m, At to, int64_t n) {
+  if (!ALL_AT_ONCE && n >= OWED && m->chain && !(m->pending & FOR_ALL) && !m->nflights) owe_(m, to, n); else memset(at(to), 0, (size_t)n);
+}
+
 #define FAR(space) ((space) == GDRAM || (space) == LDRAM)
 
+/* Let C see more of the memories until *many* pointers have *n* elements there, of the bytes *size*; return whether that was needed, and is so. */
+int reach_(Core *m, int64_t n, int many, const Ptr *p, const int *size);
 /* Instructions that are performed together (machine/native/text/joined.py); one after the other without optimisation, as who steps through them expects. */
 #ifdef __OPTIMIZE__
 #define AT_ONCE_(joined) (joined)

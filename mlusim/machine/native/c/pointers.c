@@ -15,6 +15,7 @@ void for_python_(Core *m) {
   if (c && c->team) ((Team *)c->team)->called = 1;
 }
 void call_(Core *m, void *object) { /* exceptions, including interrupts, are raised at the call of C */
+  pay_(m);
   const int gave = m->thread != 0;
   if (gave) take_lock_(m);
   void *done = ((void *(*)(void *))m->call)(object);

@@ -43,6 +43,7 @@ PART void *team_leaves_(Team *t) {
   return call(((void **)t->switches)[t->strand]);
 }
 PART void team_parks_(Core *m, Team *t) {
+  pay_(m);
   MEMBER_(t, t->running)[M_STRAND] = t->strand;
   void *done = team_leaves_(t);
   if (!done) { for_python_(m); longjmp(*(jmp_buf *)m->jump, 1); }
@@ -94,6 +95,7 @@ VISIBLE void mlusim_beside(Core *m, const uint64_t *words, void (*entry)(Core *,
 }
 /* Restore the full sizes of the memories of an ended task, with any contents. */
 PART void restore_(Core *m, const Chain *c) {
+  pay_(m);
   for (int64_t k = 0; k < c->poisoned; k++) {
     const int64_t *piece = (const int64_t *)c->pieces + P_COLUMNS * k;
     if (piece[P_NUMBER]) ((Alloc *)m->allocs)[piece[P_NUMBER]].nbytes = piece[P_BYTES];
@@ -217,8 +219,12 @@ VISIBLE int64_t mlusim_team(Team *t, void (*entry)(Core *, const uint64_t *)) {
   }
   return 0;
 }
-/* Reset the counts of a team at the beginning of a launch; and add up the counts of its cores into the first core's. */
+/* Set the queue of a team, and reset its counts, at the beginning of a launch; and add up the counts of its cores into the first core's. */
 VISIBLE void mlusim_team_begins(Team *t) {
+  t->first = t->strand = t->idle_strands = t->called = 0; t->strands = 1;
+  t->admitted = t->ready = smaller_(t->sets, t->unions); t->idle_sets = t->sets;
+  for (int64_t k = 0; k < t->ready; k++) ((int64_t *)t->queue)[k] = -1 - k;
+  for (int64_t k = 0; k < t->sets; k++) ((int64_t *)t->sets_left)[k] = k;
   for (int64_t k = 0; k < t->sets * t->members; k++) {
     Core *m = ((Core **)t->cores)[k];
     memset(m->traffic, 0, sizeof m->traffic); memset(m->counts, 0, sizeof m->counts);

@@ -35,12 +35,17 @@ def _function(form: CopyForm) -> Lines:
     yield f"PART void {NAMES[form.lanes]}(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_t direction, {shape[form.shaped]}int dd, int sd, int site) {{"
     yield "  IDLE_(direction >= 0 && direction < 31 && m->idle_directions >> direction & 1, )"
     yield "  NOTED_(begins_(m, site, row, -1 - direction);)"
+    lends = any(isinstance(action, at.MoveBytes | at.MoveRows) for action in form.actions)
+    if lends:
+        yield "  int lent = 0;"
     yield "again:;"
     yield "  At dst = see(m, dst_p), src = see(m, src_p);"
     yield "  int d = (int)direction;"
     broken = [f"direction < 0 || direction >= {len(DIRECTIONS)} || !(m->{_LANES[form.lanes]} >> d & 1)"]
     broken += (text for condition in form.conditions for text in _broken(condition, form.shaped is not False))
     yield f"  if (UNLIKELY({' || '.join(broken)})) {{"
+    if lends:
+        yield "    if (!lent && (lent = lend_(m, dst.a->space, src.a->space, dst_p))) goto again;"
     yield "    if (deepen_(m)) goto again;"
     plain = "UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_direction(direction)"
     long = f"{plain}, a_integer(ts, -1), a_integer(fs, -1), a_integer(more, -1))"
@@ -204,8 +209,12 @@ def _rows(_: CopyForm) -> Lines:
 
 DONE: Mapping[type, Sequence[str] | Callable[[CopyForm], Lines]] = {
     at.SettlePipe: _settle,
-    at.MoveBytes: ("  carry_(m, DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), at(src), size);",),
+    at.MoveBytes: (
+        "  if (UNLIKELY(lent)) pay_around_(m, dst.o, 0, size, 1);",
+        "  carry_(m, DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), at(src), size);",
+    ),
     at.MoveRows: (
+        "  if (UNLIKELY(lent)) pay_around_(m, dst.o, ts, size, rows);",
         "  carry_rows_(m, DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), ts, at(src), fs, size, rows);",
     ),
     at.StartFlight: (

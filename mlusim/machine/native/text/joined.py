@@ -98,7 +98,8 @@ class Joined:
         arguments = [tried(a) if screened else a for a in function.arguments]
         name = None if None in arguments else self._named(function)
         if name is None or not screened:
-            return "" if name is None else f"{name}({', '.join(function.arguments)})"
+            call = f"{name}({', '.join(function.arguments)})"
+            return "" if name is None else f"{call} || ({function.reached} && {call})"
         texts = " ".join(f"const __auto_type y_{n} = {text};" for n, text in enumerate(arguments))
         call = f"{name}({', '.join(f'y_{n}' for n in range(len(arguments)))})"
         return f"({{ int fails_ = 0; {texts} !fails_ && {call}; }})"
@@ -189,6 +190,13 @@ class _Function:
         sites = [call.site for part, call in zip(self.lanes, self.calls, strict=True) if part.settles]
         told = [f"{self.calls[n].site}" for n in (self.quiet.told if self.quiet else ())]
         return ["m", f"{(sites or [0])[-1]}", *told, *self.pointers, *self.counts, *self.numbers]
+
+    @property
+    def reached(self) -> str:
+        """Return a call that lets a task see more of its memories, and returns whether the pointers are within them then."""
+        sizes = ", ".join(str(place.size) for place in self.places or ())
+        count = f"{next(iter(self.counts))}{f' / {self._size}' if 0 in self._bytes else ''}"
+        return f"reach_(m, {count}, {len(self.pointers)}, (const Ptr[]){{{', '.join(self.pointers)}}}, (const int[]){{{sizes}}})"
 
     def lines(self) -> Iterator[str]:
         """Render the function from its parameters on, line by line; the same for calls that differ in their arguments alone."""

@@ -73,6 +73,8 @@ _CORE: Fields = (
     ("apart", "i64", 1),  # bytes from the load before to it
     ("step", "i64", 1),  # bytes from it to the next load, as expected; 0 if none is
     ("missed", "i64", 1),  # number of loads in a row that were elsewhere than expected
+    ("owed", "i64", 1),  # number of the allocation that is owed zeros; 0 if none is
+    *_fields("i64", "owed_at owed_bytes owed_of"),  # their place and number, and the size of the allocation
     ("chain", "ptr", 1),
     ("packed", "ptr", 1),  # the rows of a log that has been full in C (`machine.native.seat`)
     *_fields("i64", "packed_words packed_rows packed_room"),
