@@ -50,7 +50,7 @@ def _files(words: Sequence[str]) -> Iterator[str]:
             inside = sorted(str(path) for path in Path(word).iterdir() if path.suffix == ".mlu")
             if not inside:
                 raise UsageError(f"the folder {word} has no .mlu file")
-            yield from (str(refuse_no_file(path, WANTED)) for path in inside)
+            yield from inside  # one that cannot be read must not keep the others from being judged
         elif not programs.is_source(word):
             raise UsageError(f"{word} is not a BANG C file; candidates end in .mlu")
         else:

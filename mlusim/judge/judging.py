@@ -18,7 +18,7 @@ from mlusim.errors import UsageError, said
 from mlusim.files.reading import shown
 from mlusim.judge.bench import Bench, EndedProcess
 from mlusim.judge.reference import Draw, digest, loaded, with_launch
-from mlusim.judge.verdict import DIED, verdict
+from mlusim.judge.verdict import DIED, REFUSED, verdict
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in_order, sources_of
 from mlusim.programs.argument_forms import AskedCall
@@ -47,7 +47,7 @@ class JudgeTask:
 
 @frozen
 class Candidate:
-    """A candidate's file, and a hash of its bytes."""
+    """A candidate's file, and a hash of its bytes ("": it cannot be read)."""
 
     path: str
     digest: str
@@ -73,9 +73,16 @@ def task_of(reference: str, asked: AskedCall, **options: Any) -> JudgeTask:
 
 
 def candidates(task: JudgeTask, paths: Iterable[str]) -> list[Candidate]:
-    """Return the candidates in *paths*, each file once.  Raises `UsageError` for an unreadable file."""
+    """Return the candidates in *paths*, each file once; one that cannot be read is refused in its verdict."""
     # The hash is computed now: a file that changes while it waits is another candidate.
-    return [Candidate(path, digest(path), task) for path in dict.fromkeys(paths)]
+    return [Candidate(path, _hash_of(path), task) for path in dict.fromkeys(paths)]
+
+
+def _hash_of(path: str) -> str:
+    try:
+        return digest(path)
+    except UsageError:
+        return ""
 
 
 @frozen(eq=False)
@@ -115,11 +122,28 @@ def _seed(task: JudgeTask) -> int:
 def judged(candidate: Candidate) -> dict[str, Any]:
     """Run *candidate* in this process's fork server and return its verdict."""
     task = candidate.task
+    if not candidate.digest:
+        return _not_run(candidate, REFUSED, _why_unreadable(candidate.path))
     place = _workplace(task)
     ended = place.bench.run(candidate.path)
     reached = verdict(candidate.path, ended, place.draws, _about(task), place.weak, place.bench.confinement)
     plained: dict[str, Any] = plain(reached)
     return plained
+
+
+def _not_run(candidate: Candidate, how: str, error: str) -> dict[str, Any]:
+    """Return the verdict *how* of a candidate that left nothing to judge."""
+    empty = verdict(candidate.path, EndedProcess(), (), _about(candidate.task), (), None)
+    plained: dict[str, Any] = plain(empty | {"verdict": how, "error": error})
+    return plained
+
+
+def _why_unreadable(path: str) -> str:
+    try:
+        digest(path)
+    except UsageError as error:
+        return f"it was not judged: {error}"
+    return "it was not judged: it could not be read when the run began"
 
 
 def _about(task: JudgeTask) -> dict[str, Any]:
@@ -130,7 +154,7 @@ def _work(candidate: Candidate) -> WorkerAnswer:
     task = candidate.task
     same = (
         task.sources == f"{sources_of(())}-{digest(task.reference)}"
-        and digest(candidate.path) == candidate.digest
+        and _hash_of(candidate.path) == candidate.digest
     )
     return WorkerAnswer(platform.node(), judged(candidate) if same else None)
 
@@ -175,11 +199,7 @@ def _outcome(candidate: Candidate, future: "Future[WorkerAnswer]") -> tuple[dict
     except Exception as error:
         if isinstance(error, UsageError) and not isinstance(error, WorkerDied):
             raise
-        lost = verdict(candidate.path, EndedProcess(), (), _about(candidate.task), (), None)
-        document: dict[str, Any] = plain(
-            lost | {"verdict": DIED, "error": f"{type(error).__name__}: {said(error)}"}
-        )
-        return document, True
+        return _not_run(candidate, DIED, f"{type(error).__name__}: {said(error)}"), True
     if answer.document is None:
         raise UsageError(
             f"a worker on {answer.machine} has other sources of mlusim, another reference or another {candidate.path}; "

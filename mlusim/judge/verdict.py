@@ -26,7 +26,7 @@ WORDS = {
     RIGHT: "every output of every call is right, and no checker has found an error",
     WRONG: "an output is wrong, or a checker has found an error",
     UNTRANSLATED: "it does not compile or translate",
-    REFUSED: "it cannot be called: its parameters do not fit, or it asks for what is not there",
+    REFUSED: "it cannot be read or called: its parameters do not fit, or it asks for what is not there",
     FAULT: "it did what the machine cannot do",
     LIMIT: "it took more time, memory, room or processes than it may",
     DIED: "its process ended before it had a result",

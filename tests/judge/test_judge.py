@@ -1,6 +1,7 @@
 """Candidates that are right, wrong and dishonest: one run of all of them, and what each verdict says."""
 
 import json
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ from judged import CANDIDATES, REFERENCE
 from mlusim.cli.main import main
 from mlusim.document import plain
 from mlusim.errors import UsageError
+from mlusim.files.reading import LARGEST
 from mlusim.judge.judging import candidates, judge, task_of
 from mlusim.programs.argument_forms import AskedCall
 
@@ -149,6 +151,31 @@ def test_the_place_of_an_error(verdicts, folder):
     (error,) = verdicts["not_c"]["errors"]
 
     assert (error["file"], error["line"]) == (str(folder / "not_c.mlu"), 10)
+
+
+def test_what_cannot_be_read_keeps_no_other_from_being_judged(tmp_path, capsys):
+    """A folder of candidates has one verdict for each entry, also where that is no file, leads nowhere, or is too large."""
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    folder = tmp_path / "candidates"
+    folder.mkdir()
+    (folder / "a.mlu").write_text(CANDIDATES["good"])
+    os.mkfifo(folder / "b.mlu")
+    (folder / "c.mlu").mkdir()
+    (folder / "d.mlu").symlink_to("nothing.mlu")
+    with (folder / "e.mlu").open("wb") as large:
+        large.truncate(LARGEST + 1)
+
+    code = main(["judge", str(folder), "--reference", str(tmp_path / "reference.py"), "--json"])
+    verdicts = json.loads(capsys.readouterr().out)["verdicts"]
+
+    assert 1 == code
+    assert ["right", *["refused"] * 4] == [verdict["verdict"] for verdict in verdicts]
+    assert [
+        f"it was not judged: {folder / 'b.mlu'} is not a regular file; name one",
+        f"it was not judged: {folder / 'c.mlu'} is a directory; name a file",
+    ] == [verdict["error"] for verdict in verdicts[1:3]]
+    assert "No such file" in verdicts[3]["error"]
+    assert "more than 64 MiB" in verdicts[4]["error"]
 
 
 def test_the_schema(verdicts):
