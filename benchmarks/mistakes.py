@@ -6,6 +6,7 @@
 import gc
 import importlib
 import operator
+import statistics
 import sys
 import tempfile
 import time
@@ -112,7 +113,7 @@ def planted() -> Iterator[Row]:
 
 
 def _row(name: str, right: Callable[[], float], wrong: Callable[[], float], rounds: int) -> Row:
-    """Return the least time of *rounds* of *wrong* over that of *right*, in turn; garbage is collected between them."""
+    """Return the median over *rounds* of the time of *wrong* over that of *right* before it; garbage is collected between them."""
     pairs = []
     enabled = gc.isenabled()
     gc.disable()
@@ -123,9 +124,10 @@ def _row(name: str, right: Callable[[], float], wrong: Callable[[], float], roun
     finally:
         if enabled:
             gc.enable()
-    without, measured = (min(times) for times in zip(*pairs[1:], strict=True))
+    del pairs[0]
+    without, measured = (statistics.median(times) for times in zip(*pairs, strict=True))
     told = f"{measured * 1e3:.1f} ms, without it {without * 1e3:.1f} ms"
-    return Row(name, measured / without, LIMIT, "x without", told)
+    return Row(name, statistics.median(b / a for a, b in pairs), LIMIT, "x without", told)
 
 
 def _check(kernel: Any, mistake: int) -> float:

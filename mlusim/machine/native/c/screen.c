@@ -209,6 +209,11 @@ void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64
     memmove(flags_say_((At){d.a, d.o + k * ts}, n, 1), from, (size_t)n);
   }
 }
+/* Return whether *n* lanes from *k* on of any of *many* pieces have an uninitialized byte. */
+static int pieces_lack_(int many, const Piece_ *s, int64_t k, int64_t n) {
+  for (int j = 0; j < many; j++) if (lacks_((At){s[j].at.a, s[j].at.o + k * s[j].size}, n * s[j].size)) return 1;
+  return 0;
+}
 /* Propagate flags if some source is uninitialized: lane by lane if each lane depends on its own sources (2: shorter sources repeat; 3: one source
    may settle the lane), otherwise all of *d* becomes uninitialized. */
 void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site) {
@@ -237,14 +242,15 @@ void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int
   uint8_t *to = FLAGS_(d.at);
   if (!sure || !lanewise) flags_say_(d.at, d.bytes, 1);
   if (!lanewise) { memset(to, 1, (size_t)d.bytes); return; }
-  /* Where each lane depends on its own sources, most pieces of them have all values. */
+  /* Where each lane depends on its own sources, most pieces of them have all values: these are taken as large as they are. */
   uint8_t lane[1024];
-  const int64_t step = sure ? 64 : 1024;
-  for (int64_t k = 0; k < lanes; k += step) {
-    const int64_t n = smaller_(step, lanes - k);
-    int none = sure;
-    for (int j = 0; j < many && none; j++) none = !lacks_((At){s[j].at.a, s[j].at.o + k * s[j].size}, n * s[j].size);
-    if (none) { all_have_((uint8_t *)d.at.a->flags, d.at.o + k * d.size, n * d.size); continue; }
+  int64_t n, next = sure ? lanes : 1024;
+  for (int64_t k = 0; k < lanes; k += n) {
+    int none = 0;
+    n = smaller_(next, lanes - k);
+    while (sure && !(none = !pieces_lack_(many, s, k, n)) && n > 64) n = (n / 2 + 63) / 64 * 64;
+    if (none) { all_have_((uint8_t *)d.at.a->flags, d.at.o + k * d.size, n * d.size); next = 2 * n; continue; }
+    if (sure) next = 64;
     if (sure) {
       for (int j = 0; j < many; j++) if (s[j].at.a->flags) flags_say_((At){s[j].at.a, s[j].at.o + k * s[j].size}, n * s[j].size, 0);
       flags_say_((At){d.at.a, d.at.o + k * d.size}, n * d.size, 1);
