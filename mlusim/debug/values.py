@@ -307,7 +307,7 @@ def _doing(paused: PausedRun, core: "Core") -> tuple[str, str]:
         missing = ", ".join(_absent(c) for c in core.waiting.missing[:6])
         return "waiting", f"{_title(core.waiting)}: {missing} missing"
     last = [op for op in paused.recent if op.core is core][-3:]
-    if last and last[-1].name == "bang_lock" and core not in paused.session.locks.values():
+    if last and last[-1].name == "bang_lock" and core.place not in paused.session.locks.values():
         return "waiting", "; ".join(
             f"mutex {numbers} is held by {owner}" for numbers, owner in mutexes(paused)
         )
@@ -378,7 +378,7 @@ def _title(meeting: Meeting) -> str:
 
 def mutexes(paused: PausedRun) -> list[tuple[str, str]]:
     """Return the mutexes that are held: their two numbers, and the core that holds each."""
-    return [(f"{first}, {second}", name_of(core)) for (first, second), core in paused.session.locks.items()]
+    return [(f"{first}, {second}", name_at(place)) for (first, second), place in paused.session.locks.items()]
 
 
 # -- cores and clusters ----------------------------------------------------------------------------

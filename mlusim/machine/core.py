@@ -1,7 +1,7 @@
 """A core while it runs one task: its memories, its pipes' pending effects, its counters, and the mutexes that it holds."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from mlusim.kernel_frames import kernel_site
 from mlusim.machine.cluster import Cluster, Sync
 from mlusim.machine.observed import Site, Step, TaskPlace
 from mlusim.machine.scheduling.renewal import Placements, begin, forget, renew, run
-from mlusim.machine.scheduling.scheduler import Scheduler, frames_here
+from mlusim.machine.scheduling.scheduler import Scheduler
+from mlusim.machine.scheduling.states import digest_of, frames_here, shows_all
 from mlusim.memory.allocation import Absent, Allocation, Arena, MemoryDeclaration, Pool, elements
 from mlusim.memory.pointer import Ptr, View, initialise
 from mlusim.memory.regions import PlacedPlan, Placement
@@ -51,7 +52,7 @@ class RunningLaunch:
     pool_of_core: Callable[[], Pool] | None  # makes one for each core, for its own memories
     memory_limits: Mapping[str, int]
     printed: list[str]
-    locks: dict[tuple[int, int], "Core"]  # the locked mutexes, with the core that holds each
+    locks: dict[tuple[int, int], TaskPlace]  # the locked mutexes, with the task that holds each
     dim: tuple[int, int, int]
     compiled: bool
     alone: bool
@@ -379,6 +380,10 @@ class Core(IssuingCore):
             self.flights.remove(oldest)
             self._land(oldest)
 
+    def land(self) -> None:
+        """Land the effects in flight, as they do in the end though the kernel does not wait for them."""
+        self.drain()
+
     def wait(
         self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = (), route: tuple[str, ...] = ()
     ) -> None:
@@ -446,7 +451,7 @@ class Core(IssuingCore):
         if self.hub.control is not None:
             self.hub.control(self, name)
         locks, scheduler = self.session.locks, self.session.scheduler
-        if locks.get(key) is self:
+        if locks.get(key) == self.place:
             raise self.blame(
                 RuleFault(
                     f"this core already holds the mutex {key}",
@@ -454,8 +459,8 @@ class Core(IssuingCore):
                     hint="release it before taking it again",
                 )
             )
-        while locks.setdefault(key, self) is not self:  # the test itself locks a free mutex
-            scheduler.spin(self)
+        while locks.setdefault(key, self.place) != self.place:  # the test itself locks a free mutex
+            scheduler.spin(self, locked=True)
         self._tell_mutex(name, key)
         scheduler.pause(self)
 
@@ -464,7 +469,7 @@ class Core(IssuingCore):
         if self.hub.control is not None:
             self.hub.control(self, name)
         locks = self.session.locks
-        if locks.get(key) is not self:
+        if locks.get(key) != self.place:
             raise self.blame(RuleFault(f"this core does not hold the mutex {key}", intrinsic=name))
         self._tell_mutex(name, key)
         del locks[key]
@@ -487,9 +492,17 @@ class Core(IssuingCore):
             self.land_one(pipe)
         self.session.scheduler.point(self)
 
-    def variables(self) -> Iterator[bytes]:
-        """Yield the values of the kernel's variables outside the board's memories, and its position."""
+    def state(self) -> bytes:
+        """Return a digest of the kernel's variables, and of the contents of the core's own memories."""
+        return digest_of(self.variables(), self.used)
+
+    def variables(self) -> Iterable[bytes]:
+        """Return the values of the kernel's variables outside the board's memories, and its position."""
         return frames_here()
+
+    def shows_all(self) -> bool:
+        """Return whether its `state` determines what the kernel does next, if nothing shared changes."""
+        return self.session.compiled or shows_all()
 
     def shared_progress(self) -> int:
         """Return a number that grows whenever the task may have changed memory that other tasks see."""

@@ -111,7 +111,7 @@ class Session(RunningLaunch):
         self.memory_limits = _limits(board.arch, compiled=self.compiled)
         self.tally: Tally = Tally(board, self.memory_limits)
         self.printed: list[str] = []
-        self.locks: dict[tuple[int, int], Core] = {}  # locked mutexes, and the core that holds each
+        self.locks: dict[tuple[int, int], TaskPlace] = {}  # locked mutexes, and the task that holds each
         self.numbers = itertools.count(1)  # numbers of effects, in the order of their issue
         self.layouts: dict[Hashable, RegionMap] = {}  # layouts of the plans that kernels place, by their keys
         self.threads = 1  # the number of threads that ran its tasks

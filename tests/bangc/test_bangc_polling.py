@@ -1,12 +1,14 @@
 """Loops of BANG C that look at memory again and again: those that end do, and of those that cannot it is said, on both engines."""
 
+import hypothesis
+import hypothesis.strategies as st
 import numpy as np
 import pytest
-from engines import alike
+from engines import NATIVE, alike
 
 import mlusim
 from mlusim.engine.contract import PATIENCE
-from mlusim.errors import Deadlock
+from mlusim.errors import Deadlock, Fault
 from mlusim.machine.hub import Observer
 
 LOOKS = {
@@ -179,3 +181,133 @@ def test_a_wait_for_what_nobody_stores_is_told_soon_where_it_is_observed(load_on
     assert said[0] == said[1]
     assert "initcheck-undefined-scalar" in [f.id for f in caught.value.findings]
     assert 1 < accesses.made < 10_000
+
+
+STEPS = """\
+__nram__ int steps[16];
+__nram__ int one[1];
+__nram__ int old[1];
+__mlu_func__ int looked(int *flag) { __bang_atomic_or(old, flag, 0, 1); return old[0]; }
+
+__mlu_global__ void acts(const int *programs, int *flags, int *out, int many) {
+  if (__is_mpu()) return;
+  __memcpy(steps, programs + taskId * 16, 64, GDRAM2NRAM);
+  one[0] = 1;
+  for (int i = 0; i < many; ++i) {
+    const int which = steps[2 * i + 1];
+    switch (steps[2 * i]) {
+      case 0: __bang_atomic_exch(old, flags + which, 1, 1); break;
+      case 1: __memcpy(flags + which, one, 4, NRAM2GDRAM); break;
+      case 2: __memcpy_async(flags + which, one, 4, NRAM2GDRAM); break;
+      case 3: while (!looked(flags + which)) {} break;
+      case 4: do __memcpy(old, flags + which, 4, GDRAM2NRAM); while (!old[0]); break;
+      case 5: while (!flags[which]) {} break;
+      case 6: for (int k = 0; k < 50 && !looked(flags + which); ++k) {} break;
+      case 7: __bang_lock(which, which); out[4] += 1; __sync(); __bang_unlock(which, which); break;
+      case 8: __bang_lock(which, which); break;
+    }
+  }
+  out[taskId] = 1;
+}
+"""
+RAISES, WAITS, KEEPS = (0, 1, 2), (3, 4, 5), 8
+TASKS, MANY = 4, 5
+
+
+def ending(programs):
+    """Return the tasks that come to their ends: a flag, once raised, stays so, and no mutex is kept."""
+    raised, at = set(), [0] * TASKS
+    while True:
+        before = list(at)
+        for task, program in enumerate(programs):
+            while at[task] < MANY and (program[at[task]][0] not in WAITS or program[at[task]][1] in raised):
+                what, which = program[at[task]]
+                raised |= {which} if what in RAISES else set()
+                at[task] += 1
+        if before == at:
+            return [task for task in range(TASKS) if at[task] == MANY]
+
+
+def given(programs):
+    """Return the arguments of the kernel that acts by *programs*."""
+    steps = np.zeros((TASKS, 16), np.int32)
+    for row, program in zip(steps, programs, strict=True):
+        row[: 2 * MANY] = np.ravel(program)
+    return steps, np.zeros(4, np.int32), np.zeros(8, np.int32), MANY
+
+
+@hypothesis.settings(max_examples=60, deadline=None, derandomize=True)
+@hypothesis.given(
+    programs=st.lists(
+        st.lists(st.tuples(st.integers(0, 8), st.integers(0, 3)), min_size=MANY, max_size=MANY),
+        min_size=TASKS,
+        max_size=TASKS,
+    ),
+    union=st.booleans(),
+    checked=st.booleans(),
+)
+def test_tasks_that_wait_for_each_other_end_or_are_told_alike(load_once, programs, union, checked):
+    """A deadlock is told if, and only if, some task can come no further, of just those tasks, and by both engines in the same sentence."""
+    kernel, how = load_once(STEPS)["acts"], {"dim": (TASKS, 1, 1)}
+    how |= {"kind": mlusim.UNION1} if union else {}
+    how |= {"observe": ["synccheck"]} if checked else {}
+    outcomes = []
+    for engine in ("python", NATIVE):
+        device = mlusim.Device("MLU370-X4")
+        arguments = [device.put(a) if isinstance(a, np.ndarray) else a for a in given(programs)]
+        try:
+            launch = device.launch(kernel, args=arguments, engine=engine, **how)
+            spins, told = (), (launch.findings, launch.instructions, launch.time_us)
+        except Fault as fault:
+            spins, told = getattr(fault, "spins", ()), (str(fault), fault.task, fault.findings)
+        outcomes.append(
+            ([label for label, *_ in spins], told, [device.get(a).tolist() for a in arguments[1:3]])
+        )
+
+    assert outcomes[0] == outcomes[1]
+    if not any(what == KEEPS for program in programs for what, _ in program):
+        ended = ending(programs)
+        assert [f"task {task}" for task in range(TASKS) if task not in ended] == outcomes[0][0]
+        assert [task in ended for task in range(TASKS)] == outcomes[0][2][1][:TASKS]
+
+
+def test_the_first_of_those_that_wait_is_told_of(load_once):
+    """However many wait, and whichever was found last: the fault is that of the first."""
+    for many in range(1, TASKS + 1):
+        programs = [[(3 if task < many else 6, 0)] * MANY for task in range(TASKS)]
+        fault = alike(load_once(STEPS)["acts"], given(programs), dim=(TASKS, 1, 1))
+        assert isinstance(fault, Deadlock)
+        assert (0, many) == (fault.task, len(fault.spins))
+
+
+def test_a_copy_in_flight_lands_before_no_task_can_go_on(load_once):
+    """The task that has issued it waits for another one, which waits for the copy: a card ends it, whoever waits for it."""
+    programs = [[(2, 0), (5, 1), (6, 2), (6, 2), (6, 2)], [(4, 0), (1, 1), (6, 2), (6, 2), (6, 2)]]
+
+    launch = alike(load_once(STEPS)["acts"], given([*programs, *programs]), dim=(2, 1, 1))
+
+    assert NATIVE == launch.engine
+
+
+LATER = """\
+__mlu_global__ void counts(int *flag, int *out, int many) {
+  __nram__ int left[1];
+  __nram__ int old[1];
+  left[0] = many;
+  if (taskId % 2) while (left[0]) { __bang_atomic_or(old, flag, 0, 1); left[0] -= 1; }
+  __bang_write_value(old, 1, taskId + 1);
+  __memcpy(out + taskId, old, 4, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize("tasks", [2, 6, 40])
+def test_a_later_task_of_a_row_calls_first(load_once, tasks):
+    """C has run tasks of which Python has not heard when one polls: each runs once, and what it counts in its own array is looked at."""
+    for _ in range(2):  # the second launch knows the arrays of the first
+        launch = alike(
+            load_once(LATER)["counts"],
+            (np.zeros(1, np.int32), np.zeros(tasks, np.int32), 300),
+            dim=(tasks, 1, 1),
+        )
+        assert 300 * (tasks // 2) == launch.instructions["__bang_atomic_or"]

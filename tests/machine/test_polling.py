@@ -1,5 +1,10 @@
 """Tasks that wait by looking at memory again and again: they meet, and where they cannot, it is said at once."""
 
+import itertools
+import random
+
+import hypothesis
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 
@@ -310,3 +315,151 @@ def test_a_mutex_that_is_never_given_back(device):
         Deadlock, match=r"task 0 spins at .*task 1 spins at .* on memory that no task changes"
     ):
         device.launch(holds, dim=2, args=(device.put(np.zeros(1, np.int32)),))
+
+
+def look(mlu, old, flag):
+    """Look at the flag once, and return what is there."""
+    mlu.bang_atomic_or(old, flag, 0, 1)
+    return old[0]
+
+
+TURNS = [0]  # looked at by all tasks, and by no digest of a task's variables
+
+
+def outside():
+    """Count a turn of all tasks, as a clock does; return how many there were."""
+    TURNS[0] += 1
+    return TURNS[0]
+
+
+def by_an_iterator(mlu, old, flag, many):
+    """Turn as often as an iterator says, whose element is the same each time."""
+    for _ in itertools.repeat(0, many):
+        look(mlu, old, flag)
+
+
+def by_next(mlu, old, flag, many):
+    """Ask an iterator in a variable."""
+    left = iter([1] * many)
+    while next(left, 0):
+        look(mlu, old, flag)
+
+
+def by_a_comprehension(mlu, old, flag, many):
+    """Keep what a list has so far on the stack."""
+    assert [0] * many == [int(look(mlu, old, flag)) for _ in range(many)]
+
+
+def by_a_clock(mlu, old, flag, many):
+    """Wait for a moment that no variable names."""
+    while outside() < TURNS[1] + many:
+        look(mlu, old, flag)
+
+
+def by_chance(mlu, old, flag, many):
+    """Go on until a random number, which has a state of its own, is small."""
+    while random.random() > 1 / many:
+        look(mlu, old, flag)
+
+
+def by_recursion(mlu, old, flag, many):
+    """Turn by calling itself."""
+    if many:
+        look(mlu, old, flag)
+        by_recursion(mlu, old, flag, many - 1)
+
+
+def by_a_sum(mlu, old, flag, many):
+    """Count in memory, in the middle of an expression."""
+    old[1] = 0
+    while old[1] + look(mlu, old, flag) < many:
+        old[1] = old[1] + 1
+
+
+def by_two(mlu, old, flag, many):
+    """Count in a variable of the kernel, with another loop inside that ends each time."""
+    left = many
+    while left and not look(mlu, old, flag):
+        for _ in range(3):
+            look(mlu, old, flag)
+        left -= 1
+
+
+WAYS_TO_COUNT = (
+    by_an_iterator, by_next, by_a_comprehension, by_a_clock, by_chance, by_recursion, by_a_sum, by_two,
+)  # fmt: skip
+
+
+@hypothesis.settings(max_examples=80, deadline=None, derandomize=True)
+@hypothesis.given(way=st.sampled_from(WAYS_TO_COUNT), many=st.integers(1, 60), tasks=st.integers(1, 4))
+def test_a_task_that_comes_to_an_end_is_never_told_of(way, many, tasks):
+    """Whatever its turns go by: as long as it may go on, nothing says that no task can."""
+    device, ended = mlusim.Device("MLU370-X4"), []
+    TURNS[:] = [0, 0]
+    random.seed(many)
+
+    @kernel
+    def turns(mlu, flag):
+        way(mlu, mlu.nram(int32, 2), flag, many)
+        ended.append(mlu.taskId)
+
+    device.launch(turns, dim=tasks, args=(device.put(np.zeros(1, np.int32)),))
+
+    assert list(range(tasks)) == sorted(ended)
+
+
+@pytest.mark.parametrize("tasks", [1, 3, 8])
+def test_what_shows_all_is_told_after_a_few_looks(device, tasks):
+    """A loop whose variables say everything is told of as soon as each task has come round."""
+    count = Count()
+
+    @kernel
+    def waits(mlu, flag):
+        """Wait for a flag, in a helper, for each of three turns."""
+        old, turn = mlu.nram(int32, 1), 0
+        while turn < 3:
+            if look(mlu, old, flag) == 1:
+                turn += 1
+
+    with pytest.raises(Deadlock) as caught:
+        device.launch(waits, dim=tasks, args=(device.put(np.zeros(1, np.int32)),), observe=[count])
+
+    assert (0, tasks) == (caught.value.task, len(caught.value.spins))
+    assert 4 * tasks + 4 > count.counts["bang_atomic_or"]
+
+
+def test_a_mutex_that_is_kept_is_told_at_once(device):
+    """Who waits for a mutex that nobody can release any more has looked at it once."""
+    count, flag = Count(), device.put(np.zeros(1, np.int32))
+
+    @kernel
+    def keeps(mlu, flag):
+        """Keep it, and go."""
+        mlu.bang_lock(1, 1)
+        flag[0] = flag[0] + 1
+
+    with pytest.raises(Deadlock, match="task 1 spins at .*task 2 spins at") as caught:
+        device.launch(keeps, dim=3, args=(flag,), observe=[count])
+
+    assert (1, 1) == (caught.value.task, count.counts["scalar store"])
+
+
+@pytest.mark.parametrize("engine_seed", [None, 3, 5])
+def test_a_store_in_flight_lands_before_no_task_can_go_on(device, engine_seed):
+    """The task that issued it waits for another one, which waits for the store."""
+    flags = device.put(np.zeros(2, np.int32))
+
+    @kernel
+    def hands(mlu, flags):
+        """Tell the other task by a store that nothing waits for."""
+        one, old = mlu.nram(int32, 1, [1]), mlu.nram(int32, 1)
+        if mlu.taskId == 1:
+            while not look(mlu, old, flags):
+                pass
+        mlu.memcpy_async(flags + mlu.taskId, one, 4, NRAM2GDRAM)
+        while not look(mlu, old, flags + 1 - mlu.taskId):
+            pass
+
+    device.launch(hands, dim=2, args=(flags,), seed=engine_seed)
+
+    assert [1, 1] == device.get(flags).tolist()

@@ -4,7 +4,7 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import FrameType, FunctionType, TracebackType
+from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -157,6 +157,9 @@ def _register_at(pointer: Pointer) -> Any:
     return register
 
 
+_CODE = FunctionType, MethodType, BuiltinFunctionType, type  # what a name at file scope always stands for
+
+
 class Task:
     """Translated code on one core: declares its memory, and resolves integers to pointers."""
 
@@ -241,6 +244,15 @@ class Task:
             space["_c_f16"] = self.half
         space[SCOPES] = self.scopes
         return space
+
+    def may_change(self) -> list[dict[Any, Any]]:
+        """Return what of it a kernel can change, by which two of its states are compared."""
+        fixed = common()
+        variables = (
+            {n: v for n, v in space.items() if v is not fixed.get(n) and not isinstance(v, _CODE)}
+            for space in self._spaces
+        )
+        return [self.locals, self.statics, *variables]
 
     # -- values --------------------------------------------------------------------------------
 

@@ -516,6 +516,9 @@ class NativeCore(Core):
             if why == layout.MEET:  # this case and the next use none of C's changes
                 self._meet(a)
             elif why == layout.ATOMIC:
+                chain = self._chain
+                if chain is not None and (chain.c.at > chain.begun or chain.c.met > chain.declared):
+                    self._catch_up(chain)  # another task may run now, and this one's memory be looked at
                 self.atomic_step(bool(a))
             else:
                 chain = self._chain
@@ -740,6 +743,12 @@ class NativeCore(Core):
             self._act(self._loaded.library.mlusim_drain, FOR_ALL if pipe is None else WAITS[pipe])
         elif self.flights:
             super().drain(pipe)
+
+    def land(self) -> None:
+        """Land the effects in flight, which C may have issued after its last call that passed on its changes."""
+        if self.c is not None:
+            self._from_c()
+        super().land()
 
     def _act(self, function: Callable[[int, int], object], argument: int) -> None:
         """Let C act during Python's work for it: calls from C then see Python's changes so far."""

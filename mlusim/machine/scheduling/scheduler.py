@@ -4,36 +4,31 @@ import contextlib
 import copy
 import functools
 import itertools
-import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextvars import Context
-from hashlib import blake2b
-from types import FrameType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from attrs import frozen
 
 from mlusim.errors import Fault, Outside, UsageError, shown_file
-from mlusim.kernel_frames import OWN, own_file
 from mlusim.machine.cluster import most_missed, stuck
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.scheduling.carrier import Carrier, Carriers, Home
 from mlusim.machine.scheduling.schedule import Choices
-from mlusim.memory.allocation import Allocation
-from mlusim.memory.pointer import Ptr, View
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 
-SPIN_LIMIT = 1000
+SPIN_LIMIT = 2000
 """Rounds of polling memory that no task changes, after which the scheduler checks whether any task can continue.
 
-Compiled code is checked first after 4, 8, 16 rounds and so on, since an observed round costs much.  A kernel in
-Python is not: the position of an iterator is in none of its variables."""
+A task whose state shows all that decides what it does next is checked from the beginning on, after 2, 4, 8 rounds and so on,
+since an observed round costs much: compiled code, and most kernels in Python.  Others are not: the position of an
+iterator, for example, is in none of their variables."""
 
 
 QUIET = Context()  # copied by each strand: NumPy does not warn of overflows and invalid operations
@@ -96,12 +91,16 @@ class Scheduler:
         self._spinning: set[Core] = set()
         self._idle_rounds = 0
         self._shared_progress = -1
-        # The variables of spinning tasks at an earlier check, and their memories if another check found the
-        # same variables; nothing shared has changed since.
-        self._states: dict[Core, tuple[bytes, bytes | None]] = {}
+        # The states of spinning tasks at an earlier check; nothing shared has changed since.
+        self._states: dict[Core, bytes] = {}
         self._stuck: set[Core] = set()  # tasks that have been in the same state twice since then
-        self._asked: set[Core] = set()  # tasks whose state is compared at their next spin
+        # Tasks whose state is compared at their next spin, and whether that is the first comparison of a check.
+        self._asked: dict[Core, bool] = {}
         self._looks = 0  # checks since then
+        self._late = False  # whether the last check was one after `SPIN_LIMIT` rounds
+        self._landed = -1  # the progress when effects in flight landed, because no task could go on
+        # Tasks that wait for a mutex which no task has released since they tried to take it.
+        self._locked: set[Core] = set()
         self.running: Core | None = None
         self.last: Core | None = None  # the core that ran last
         self.doomed: tuple[Core, Fault] | None = None  # the first fault, and its core
@@ -409,26 +408,51 @@ class Scheduler:
             self._ready.append(core)
             self.block(core)
 
-    def spin(self, core: "Core") -> None:
-        """Let other cores run, because *core* polled unchanged shared memory; raise a fault if it is stuck."""
+    def spin(self, core: "Core", *, locked: bool = False) -> None:
+        """Let other cores run, because *core* polled unchanged shared memory, or a mutex that another has *locked*; raise a fault if it is stuck."""
         self._spinning.add(core)
+        if locked:
+            self._locked.add(core)
         waiting = [c for c in self._alive if c.waiting is not None]
         if len(self._spinning.union(waiting)) >= len(self._alive) + self._coming:
             self._idle_rounds += 1
-            rounds = self._idle_rounds
-            # The check begins early for a compiled kernel, too: in rounds 4, 8, 16 and so on.
-            early = core.session.compiled and 4 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0
-            if early or rounds % SPIN_LIMIT == 0:
-                self._ask(waiting)
-            if core in self._asked and self._stalled(core, waiting):
-                spinning = self._spinning.difference(waiting)
+            self._look(core, waiting)
+            spinning = self._spinning.difference(waiting)
+            if self._none_goes_on(spinning):
                 order = sorted(spinning, key=lambda c: (c.place.task, c.place.memory_core))
-                raise core.blame(stuck(waiting, order))
+                if core is order[0]:  # if it is another, that comes soon: which was found last says nothing
+                    raise core.blame(stuck(waiting, order))
         if self._ready:
             self._ready.append(core)
             self.block(core)
 
-    def _ask(self, waiting: list["Core"]) -> None:
+    def _none_goes_on(self, spinning: "set[Core]") -> bool:
+        """Return whether none of those *spinning* can continue, and so no task; if an effect is in flight, it lands, and some may."""
+        if not self._stuck.union(self._locked) >= spinning:
+            return False
+        if not (self._locked >= spinning or self._shared() == self._shared_progress):
+            return False
+        flying = [core for core in spinning if core.in_flight]
+        if not flying or self._landed == self._shared():
+            return True  # what is in flight, if anything, changes nothing that tasks share
+        for core in flying:
+            core.land()
+        self.changed()
+        self._landed = self._shared()
+        return False
+
+    def _look(self, core: "Core", waiting: list["Core"]) -> None:
+        """Compare the state of *core* if that has been requested: in rounds 2, 4, 8 and so on, and in every `SPIN_LIMIT`-th."""
+        rounds = self._idle_rounds
+        late = rounds % SPIN_LIMIT == 0
+        if late or (2 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0):
+            self._ask(waiting, late=late)
+        if core in self._asked:
+            first, shows = self._asked.pop(core), core.shows_all()
+            if shows or self._late:
+                self._compare(core, first=first, shows=shows)
+
+    def _ask(self, waiting: list["Core"], *, late: bool) -> None:
         """Request the state of every spinning task at its next spin, unless a task has made progress since the last time."""
         shared = self._shared()
         if shared != self._shared_progress:
@@ -436,25 +460,24 @@ class Scheduler:
             self.changed()
             return
         self._looks += 1
-        self._asked = self._spinning.difference(waiting, self._stuck)
+        self._late = late
+        self._asked = dict.fromkeys(self._spinning.difference(waiting, self._stuck, self._locked), True)
 
-    def _stalled(self, core: "Core", waiting: list["Core"]) -> bool:
-        """Return whether *core* and every other spinning task has returned to an earlier state, while nothing shared has changed.
+    def _compare(self, core: "Core", *, first: bool, shows: bool) -> None:
+        """Record that *core* is stuck if it has returned to an earlier state, while nothing shared has changed.
 
         It will then return to it for ever: a state contains everything that determines the task's future.  A task
         whose variables or memories differ each time, such as a counter that approaches its end, is not stuck.
-        Memories, which are large, are compared only if the variables are the same.
+        If the state *shows* all of that, it is compared with the next one, too; otherwise only with that of another check.
         """
-        self._asked.discard(core)
-        variables = digest_of(core.variables())
-        seen, memories = self._states.get(core, (b"", None))
-        now = digest_of(_memories(core)) if seen == variables else None
-        if now is not None and now == memories:
+        state = core.state()
+        if state == self._states.get(core):
             self._stuck.add(core)
         # The stored state is replaced at growing intervals, so that a cycle of any length is found.
-        elif not seen or (now and not memories) or self._looks & (self._looks - 1) == 0:
-            self._states[core] = variables, now
-        return self._stuck >= self._spinning.difference(waiting) and self._shared() == self._shared_progress
+        elif first and (core not in self._states or self._looks & (self._looks - 1) == 0):
+            self._states[core] = state
+            if shows:
+                self._asked[core] = False
 
     def _shared(self) -> int:
         """Return a number that grows whenever a task may have changed memory that others see."""
@@ -462,11 +485,12 @@ class Scheduler:
 
     def changed(self) -> None:
         """Discard the recorded states of waiting tasks, because something that they share has changed."""
-        if self._looks:
+        if self._looks or self._locked:
             self._looks = 0
             self._states.clear()
             self._stuck.clear()
             self._asked.clear()
+            self._locked.clear()
 
     def point(self, core: "Core") -> None:
         """Switch to another core if the explored schedule requires it."""
@@ -487,120 +511,3 @@ def _where(core: "Core") -> str:
         return "at its beginning"
     file, line = core.site()
     return f"at {shown_file(file)}:{line}"
-
-
-# A digest of everything that determines a task's future while no other task changes anything: if it
-# occurs twice, the task loops for ever.
-
-# The code of mlusim that runs on behalf of kernels
-FRONT = OWN + "bangc" + os.sep, OWN + "mluops" + os.sep
-MANY = 100_000  # values; a state with more is never equal to another
-_NEVER = itertools.count()
-
-
-def digest_of(parts: Iterable[Any]) -> bytes:
-    """Return a digest of *parts*, which are bytes."""
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        digest.update(part)
-    return digest.digest()
-
-
-def _memories(core: Any) -> Iterator[Any]:
-    """Yield the contents of the memories of *core*."""
-    for space, arena in core.used.items():
-        yield space.name.encode()
-        if arena.raw is not None:
-            yield arena.raw[: arena.top]
-
-
-def frames_here() -> Iterator[bytes]:
-    """Yield the variables of the active functions of a kernel in Python, and the position of each."""
-    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the only way
-    told = _Telling()
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if name.startswith(FRONT) or not own_file(name):
-            yield from told.frame(frame)
-        frame = frame.f_back
-
-
-class _Telling:
-    """Converts values to bytes, each object once; the result is the same for objects that two moments share, and for equal ones."""
-
-    def __init__(self) -> None:
-        self._met: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that no id is reused by another object
-
-    def frame(self, frame: FrameType) -> Iterator[bytes]:
-        """Collect the place of *frame*, and its variables."""
-        yield f"{id(frame.f_code)}@{frame.f_lasti}".encode()
-        yield from self._named(frame.f_locals.items())
-
-    def _named(self, values: Iterable[tuple[Any, Any]]) -> Iterator[bytes]:
-        for name, value in values:
-            yield from self.value(name)
-            yield from self.value(value)
-
-    def value(self, value: Any) -> Iterator[bytes]:
-        """Yield the content of *value*, or its identity if the kernel cannot change its content."""
-        kind = value.__class__
-        # Includes numbers that an observer follows.
-        if isinstance(value, int | float | str | bytes | complex | None):
-            yield repr(value).encode("utf-8", "backslashreplace") + b";"
-        elif isinstance(value, np.generic):
-            yield str(value.dtype).encode() + value.tobytes()
-        elif kind is Ptr:
-            yield from self.value(value.view)
-            yield str(value.index).encode() + b";"
-        elif kind is View:
-            yield f"{id(value.allocation)},{value.dtype},{value.phase};".encode()
-        elif id(value) in self._met:
-            yield f"#{self._met[id(value)]};".encode()
-        else:
-            self._met[id(value)] = len(self._met)
-            self._kept.append(value)
-            yield f"{kind.__qualname__}(".encode()
-            yield from self._content(value, kind)
-            yield b")"
-
-    def _content(self, value: object, kind: type) -> Iterator[bytes]:
-        if len(self._met) > MANY:
-            yield str(next(_NEVER)).encode()
-        elif isinstance(value, list | tuple | set | frozenset):
-            yield from (part for item in value for part in self.value(item))
-        elif isinstance(value, dict):
-            yield from self._named(value.items())
-        elif isinstance(value, np.ndarray):
-            yield value.tobytes()
-        elif isinstance(value, bytearray | memoryview):
-            yield bytes(value)
-        elif isinstance(value, itertools.count):
-            yield repr(value).encode()
-        elif isinstance(value, GeneratorType):
-            if value.gi_frame is not None:
-                yield from self.frame(value.gi_frame)
-        elif _opaque(value, kind):
-            yield str(id(value)).encode()
-        else:
-            yield from self._named(getattr(value, "__dict__", {}).items())
-            slots = (slot for base in kind.__mro__ for slot in _slots(base))
-            yield from self._named((slot, getattr(value, slot, None)) for slot in slots)
-
-
-def _slots(base: type) -> Iterator[str]:
-    slots = base.__dict__.get("__slots__", ())
-    for slot in (slots,) if isinstance(slots, str) else slots:
-        if slot not in ("__dict__", "__weakref__"):
-            hidden = slot.startswith("__") and not slot.endswith("__")
-            yield f"_{base.__name__.lstrip('_')}{slot}" if hidden else slot
-
-
-def _opaque(value: object, kind: type) -> bool:
-    """Return whether *value* is compared by identity: code, types, the machine's own objects, and objects without visible content."""
-    if isinstance(value, type | FunctionType | MethodType | ModuleType | Allocation):
-        return True
-    module = str(kind.__module__)
-    if module.startswith("mlusim.") and not module.startswith("mlusim.bangc.runtime"):
-        return True
-    return not hasattr(value, "__dict__") and not any("__slots__" in base.__dict__ for base in kind.__mro__)
