@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ChangedVector,
         EscapedAt,
         Follower,
+        MutexTurn,
         TensorStore,
         ValueChange,
         WordSign,
@@ -133,19 +134,24 @@ LeftOut = OnMemoryCore | MisplacedScalar | MetAlone
 class ObservedScreen:
     """The record that a launch in C keeps for checkers: what its cores have told, and the answers that C's records have.
 
-    ``met`` are the tasks in the order in which they begin, each as ``()``, and those that met at a barrier; ``refused``
-    is the fault that has ended the launch.  `mlusim.machine.native.screen.Screen` has the answers.
+    ``met`` are the tasks in the order in which they begin, each as ``()``, those that met at a barrier, and mutexes that
+    changed hands; ``refused`` is the fault that has ended the launch.  `mlusim.machine.native.screen.Screen` has the answers.
     """
 
     def __init__(self, *, disordered: bool) -> None:
         self.disordered = disordered  # whether accesses to shared memory may be unordered
-        self.met: list[tuple[int, ...]] = []
+        self.met: list[tuple[int, ...] | MutexTurn] = []
         self.parts = KeptParts()  # parts of on-chip arrays, if needed
         self.refused: Fault | None = None
         self._left_out: dict[tuple[Site, str, bool], LeftOut] = {}
         self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
         self._escapes: dict[EscapedAt, CountedEscape] = {}
         self._vectors: dict[tuple[Site, str, str], ChangedVector] = {}
+        self._held: list[tuple[TaskRan, tuple[int, int], Site]] = []
+
+    def held(self) -> Sequence[tuple[TaskRan, tuple[int, int], Site]]:
+        """Return the mutexes that tasks held when they ended, in that order, each with the place where it was taken."""
+        return self._held
 
     def left(self) -> Sequence[LeftOut]:
         """Return the instructions without effect on memory cores, the misplaced scalar accesses, and the barriers of a cluster in Block tasks."""
@@ -224,7 +230,8 @@ class SharedRun:
     number of each one's memory, ``ends`` is true of the last piece of an operand. ``statement`` returns what a
     statement is, by its number, ``value`` what the small store of an instruction stores, None if that is unknown, and
     ``equal`` in which places the instructions of two lists store the same.  ``events`` are the events before the row
-    of a number: a task began, tasks met at a barrier, an atomic had acted on one word, or memories ended.
+    of a number: a task began, tasks met at a barrier, an atomic had acted on one word, a mutex changed hands, or memories
+    ended.
     """
 
     accesses: "Ints"
@@ -234,7 +241,7 @@ class SharedRun:
     statement: "Callable[[int], tuple[str, Pipe, Site]]"
     value: "Callable[[int], Any]"
     equal: "Callable[[Ints, Ints], Mask]"
-    events: "Sequence[tuple[int, TaskRan | WordSign | tuple[int, ...] | list[Allocation]]]"
+    events: "Sequence[tuple[int, TaskRan | WordSign | MutexTurn | tuple[int, ...] | list[Allocation]]]"
 
 
 @define(eq=False)

@@ -219,6 +219,17 @@ class WordSign(NamedTuple):
     pending: bool
 
 
+class MutexTurn(NamedTuple):
+    """A *task* takes a mutex, or releases it after the instruction *time*: for others not while data is still on its way to memory that tasks share."""
+
+    site: Site
+    task: int
+    key: tuple[int, int]
+    time: int
+    releases: bool
+    pending: bool
+
+
 class TensorStore(NamedTuple):
     """A store to a tensor: the byte after its last, its number in the order of issue, its place, its name, its description, and its core."""
 

@@ -5,6 +5,7 @@ and atomics on a common word order accesses (`mlusim.observe.races.sharing`).
 """
 
 import functools
+import itertools
 from collections import deque
 from collections.abc import Collection, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +18,7 @@ from mlusim.engine.preference import MEMORY_CORES
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Effect, ObservedScreen, SharedRun, TaskRan
-from mlusim.machine.observed import Screened, Site, Step, WordSign
+from mlusim.machine.observed import MutexTurn, Screened, Site, Step, WordSign
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, operand_of, operand_told, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -53,6 +54,8 @@ class RaceCheck(Checker):
     screens = Screened.RACE
     # Whether all accesses to shared memory of the last run in C are ordered; otherwise they are judged.
     _ordered = True
+    # The screen asked last whether it is, the clocks of its tasks, and how many of their beginnings and meetings they have.
+    _screened: tuple[ObservedScreen | None, Clocks, int] = (None, Clocks(), 0)
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
         """Begin a launch without tasks."""
@@ -73,6 +76,7 @@ class RaceCheck(Checker):
         self._blamed: dict[Core, dict[Step, Hashable]] = {}
         self._clocks = Clocks()
         self._handing, self._now = Handing(), 0
+        self._screened = None, self._clocks, 0
         self._sharing = Sharing(self._clocks, lambda conflicts: self._blame.judge(conflicts, self._cores))
         self._blame = Blame(self._sharing, self._handing, Court(self._key, self._accuse, self._join))
 
@@ -82,15 +86,22 @@ class RaceCheck(Checker):
         screen.disordered = not self._ordered
         return self._ordered or screen.sharing() is not None
 
-    @staticmethod
-    def _in_order(screen: ObservedScreen) -> bool:
+    def _in_order(self, screen: ObservedScreen) -> bool:
         meeting = [table for _, table in screen.shared() if meets(table)]
         if not meeting:
             return True
-        clocks = Clocks()
-        for tasks in screen.met:
-            if tasks:
-                clocks.meet(tasks)
+        seen, clocks, done = self._screened
+        if seen is not screen or done > len(screen.met):
+            clocks, done = Clocks(), 0
+        self._screened = screen, clocks, len(screen.met)
+        for met in itertools.islice(screen.met, done, None):
+            if isinstance(met, MutexTurn):
+                if not met.releases:
+                    clocks.acquire(met.task, met.key)
+                elif not met.pending:
+                    clocks.release(met.task, met.key)
+            elif met:
+                clocks.meet(met)
             else:
                 clocks.begin()
         return all(in_order(table, clocks) for table in meeting)
@@ -125,6 +136,8 @@ class RaceCheck(Checker):
             match what:
                 case WordSign():
                     self._told_by(run, what)
+                case MutexTurn():
+                    self._turn(what)
                 case TaskRan():
                     self._begin_task(what)
                 case list():
@@ -137,6 +150,14 @@ class RaceCheck(Checker):
     def _begin_task(self, core: TaskRan) -> None:
         self._clocks.begin()
         self._cores.append(core)
+
+    def _turn(self, turn: MutexTurn) -> None:
+        """Let a task acquire or release a mutex, as `_mutex` does."""
+        self._now = turn.time
+        if turn.releases:
+            self._publish(turn.site, turn.task, turn.key, pending=turn.pending)
+        else:
+            self._acquire(turn.task, turn.key)
 
     def _told_by(self, run: SharedRun, sign: WordSign) -> None:
         """Let an atomic on one word release or acquire the word, as `_word` does."""

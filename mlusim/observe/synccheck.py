@@ -89,6 +89,8 @@ class SyncCheck(Checker):
         for out in screen.left():
             if isinstance(out, MetAlone):
                 self._alone(*out)
+        if screen.refused is None:
+            self._hold(screen.held())
 
     def task_end(self, core: "Core") -> None:
         """Note where the task returned, and the mutexes that it still holds."""
@@ -100,10 +102,13 @@ class SyncCheck(Checker):
 
     def launch_end(self, _launch: "RunningLaunch") -> None:
         """Report mutexes held at the end; if a task had waited for one, the launch would have ended as a fault."""
-        for core, mutex, site in self._kept:
-            self.report((HELD, site), functools.partial(_kept, core, mutex, site))
+        self._hold(self._kept)
         self._kept = []
         self._leaving.close()
+
+    def _hold(self, held: "Iterable[tuple[Core | TaskRan, tuple[int, int], Site]]") -> None:
+        for core, mutex, site in held:
+            self.report((HELD, site), functools.partial(_kept, core, mutex, site))
 
     def error(self, _core: "Core", _error: BaseException) -> None:
         """Drop the frames of the kernel."""
@@ -180,7 +185,7 @@ def _rule(fault: SyncFault) -> str:
     return "synccheck-stuck" if fault.spins else "synccheck-divergence"
 
 
-def _kept(core: "Core", mutex: tuple[int, int], site: Site) -> Finding:
+def _kept(core: "Core | TaskRan", mutex: tuple[int, int], site: Site) -> Finding:
     place = launch_place()
     return Finding(
         "synccheck-mutex-held",

@@ -80,6 +80,8 @@ __mlu_entry__ void Run(float *out, float *in, const int *ops, int many) {
       case 47: __bang_cycle_add((short *)(buf + a), (short *)(buf + a), (short *)(buf + b), 2 * n, n / 4); break;
       case 48: { half whole = out[a] * 300 + 65400; if (whole > (half)7) sum += 1; } break;
       case 49: __bang_recip(buf + a, buf + b, n); break;
+      case 50: __bang_lock(op[2], op[3]); break;
+      case 51: __bang_unlock(op[2], op[3]); break;
       case 34: __bang_float2half_rd((half *)(buf + a), buf + b, n); break;
     }
   }
@@ -124,6 +126,18 @@ def program(draw, *, union):
     return np.array(made, np.int32)
 
 
+def guarded(draw, ops):
+    """Return *ops* with some of them between a lock and an unlock, one of which is missing now and then."""
+    made = []
+    for code, who, *rest in ops.tolist():
+        key = [draw.choice((0, 0, 1))] * 2
+        locks, unlocks = ([(c, who & 255, *key, 0, 0)] * (draw.random() < 0.97) for c in (50, 51))
+        if draw.random() < 0.6:
+            locks = unlocks = []
+        made += [*locks, (code, who, *rest), *unlocks]
+    return np.array(made, np.int32)
+
+
 def told(
     kernel,
     ops,
@@ -164,8 +178,8 @@ def told(
     return seen, content, [c.findings for c in checkers], [(c.lines, c.branches) for c in counting]
 
 
-def compared(kernel, seed, **more):
-    """Assert that both engines tell the same of a random program; how many launches C ran for the checkers, and findings."""
+def compared(kernel, seed, *, mutexes=False, **more):
+    """Assert that both engines tell the same of a random program, with *mutexes* or without; how many launches C ran for the checkers, and findings."""
     draw = random.Random(seed)
     options = {
         "union": draw.random() < 0.5,
@@ -174,6 +188,7 @@ def compared(kernel, seed, **more):
         **more,
     }
     ops = program(draw, union=options["union"])
+    ops = guarded(draw, ops) if mutexes else ops
     ran = [0]
     usual = Screening.run
 

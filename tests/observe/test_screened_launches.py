@@ -532,7 +532,7 @@ class StandIn(SimpleNamespace):
 def test_records_that_differ_are_kept_up_to_a_number():
     """Each would take memory; equal ones are counted."""
     window = np.zeros((), WINDOW)
-    core = StandIn(seat=SimpleNamespace(window=window), views=[None], place=None)
+    core = StandIn(seat=SimpleNamespace(window=window, keeps_window=True), views=[None], place=None)
     core.union = SimpleNamespace(block=False)
     core.session = SimpleNamespace(native=SimpleNamespace(program=None))
     kept = screen.Windows(most=2)

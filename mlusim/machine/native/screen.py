@@ -83,6 +83,7 @@ from mlusim.machine.observed import (
     CountedEscape,
     Escape,
     EscapedAt,
+    MutexTurn,
     Screened,
     Site,
     Step,
@@ -125,7 +126,7 @@ _COUNTED = {ESCAPES: Escape.STORED, MIXED_ESCAPES: Escape.MIXED, DECISIONS: Esca
 SCALARS = 2  # kinds of scalar accesses: loads and stores
 WAIT = "sync_io_move_compute"
 # Rows that Python executes in a run in C and that access no memory.
-HARMLESS = frozenset({"bang_printf", "assert_", "sync_all_mpu"})
+HARMLESS = frozenset({"bang_printf", "assert_", "sync_all_mpu", "bang_lock", "bang_unlock"})
 
 
 Change = ValueChange | VectorChange | MisplacedScalar | MetAlone | EscapedAt
@@ -297,6 +298,8 @@ class Windows:
 
     def ends(self, core: "NativeCore") -> None:
         """Store the window of *core*, which ends, if it was recorded.  Raises `Suspicion` if the record is incomplete."""
+        if not core.seat.keeps_window:
+            return  # it began before windows were recorded, and has had none that is not in order
         window = core.seat.window
         if window["again"]:
             self._last[core].times += int(window["again"])
@@ -478,9 +481,11 @@ class SharedLog:
     """Every access of a launch to memory that tasks share, at most *most*, with the events that order them; C writes it at the place in *stores*."""
 
     def __init__(self, stores: "np.ndarray[Any, Any]", most: int) -> None:
-        self.complete = True  # whether only barriers and atomics have ordered tasks
+        self.complete = True  # whether only barriers, atomics and mutexes have ordered tasks
         self.tasks: list[int] = []  # by segment
-        self._events: list[tuple[int, TaskRan | WordSign | tuple[int, ...] | list[Allocation]]] = []
+        self._events: list[
+            tuple[int, TaskRan | WordSign | MutexTurn | tuple[int, ...] | list[Allocation]]
+        ] = []
         self._stores = stores
         self.most = most
         self._rows = np.empty(0, SHARED)
@@ -509,8 +514,8 @@ class SharedLog:
         self._events.clear()
         self.drop()
 
-    def happens(self, what: TaskRan | tuple[int, ...] | list[Allocation]) -> None:
-        """Record that a task began, tasks met, or memories ended."""
+    def happens(self, what: TaskRan | MutexTurn | tuple[int, ...] | list[Allocation]) -> None:
+        """Record that a task began, tasks met, a mutex changed hands, or memories ended."""
         self._events.append((int(self._stores["many"]), what))
 
     def keep(
@@ -741,6 +746,8 @@ class Screen(ObservedScreen, Observer):
         self.windows = Windows() if whole else None
         self.watch = watch
         self.flags: dict[Allocation, Flags] = {}
+        self._released: set[tuple[int, int]] = set()  # the mutexes that order tasks from now on
+        self._holders: dict[tuple[int, int], tuple[NativeCore, Site]] = {}
         self.part_record = PartRecord(self.parts)
         self.ends: Callable[[NativeCore, Fault], None] | None = None  # hears a fault before any state changes
         self._refused_on: NativeCore | None = None
@@ -1064,6 +1071,8 @@ class Screen(ObservedScreen, Observer):
         self._judged(core)
         if core.c.leaving:
             self._ways.task_end(core)
+        for mutex in [key for key, (holder, _) in self._holders.items() if holder is core]:
+            self._held.append((_ran(core), mutex, self._holders.pop(mutex)[1]))
         if self.looks & Screened.PARTS:
             self.part_record.task_end(core)
         if self._log.records and core.union.finished():
@@ -1132,8 +1141,10 @@ class Screen(ObservedScreen, Observer):
             self.ends(at, fault)
 
     def sync(self, sync: Sync) -> None:
-        """Record that cores meet at a barrier."""
-        if sync.scope in ("mutex", "arrive", "wait"):
+        """Record that cores meet at a barrier, or that a mutex changes hands."""
+        if sync.mutex is not None and sync.scope == "mutex":
+            self._turn(cast("NativeCore", sync.core), sync.mutex, releases=sync.name == "__bang_unlock")
+        elif sync.scope in ("arrive", "wait"):
             self._log.complete = False
         elif sync.scope is not None and sync.core.c.leaving:  # type: ignore[attr-defined]
             self._ways.meets(sync)
@@ -1145,6 +1156,31 @@ class Screen(ObservedScreen, Observer):
             for core in cores:
                 self._next(core)
             self._look_again()
+
+    def _turn(self, core: "NativeCore", key: tuple[int, int], *, releases: bool) -> None:
+        """Record that *core* has taken the mutex *key*, or releases it."""
+        site = Site(*core.site())
+        pending = releases and self._stores_pending(core)
+        turn = MutexTurn(site, self._tasks[core], key, int(self._stores["time"]), releases, pending)
+        self.met.append(turn)
+        if self._log.records:
+            self._log.happens(turn)
+        if not releases:
+            self._holders[key] = core, site
+        else:
+            del self._holders[key]
+            self._released |= set() if pending else {key}
+        if key in self._released and not pending:
+            self._next(core)
+
+    def _stores_pending(self, core: "NativeCore") -> bool:
+        """Return whether an access of *core* to memory that tasks share may be pending; if it is the move-DMA's, there is no record of the launch."""
+        if not self.looks & Screened.RACE:
+            return False
+        io, move = ({*core.seat.pending(name)[:, 0].tolist()} for name in ("IO", "MOVE"))
+        shared = {n for n in io | move if core.views[n].space.shared}
+        self._log.complete &= not shared & move
+        return bool(shared or len(core.seat.pending("STORES")))
 
     def _look_again(self) -> None:
         """Check after two, four, eight and so on tasks and meetings whether all accesses are ordered, to end an unordered launch early.
@@ -1193,7 +1229,8 @@ class Screen(ObservedScreen, Observer):
         rows = part.accesses()
         rows[:, KEY] = self.keys_for(part)[rows[:, KEY]]
         rows[:, SEGMENT] += len(self._labels)
-        self.met += [tuple(task + self._begun for task in tasks) for tasks in part.met]
+        met = (tasks for tasks in part.met if not isinstance(tasks, MutexTurn))  # of which it has none
+        self.met += [tuple(task + self._begun for task in tasks) for tasks in met]
         self._labels += part._labels  # noqa: SLF001 - of its kind
         self._stores["unclear"] |= part._stores["unclear"] | part._stores["stored"]  # noqa: SLF001 - nor in which order
         for name in ("alone", "guessed", "far", "mixes", "turned"):

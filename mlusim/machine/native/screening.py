@@ -180,9 +180,16 @@ class Screening:
     @property
     def _records_at_first(self) -> bool:
         """Return whether every access of the first tasks is recorded: there are enough of them, they run one after another, and races are looked for."""
-        request, races = self.request, bool(self.looks & Screened.RACE) and not self.only_hears
+        request = self.request
         many = math.prod(request.dim)
-        return races and self.beside is None and not request.kind.unions and many >= WORTH_RECORDING
+        return (
+            self._seeks_races and self.beside is None and not request.kind.unions and many >= WORTH_RECORDING
+        )
+
+    @property
+    def _seeks_races(self) -> bool:
+        """Return whether a checker looks for races; otherwise there is no order to record."""
+        return bool(self.looks & Screened.RACE) and not self.only_hears
 
     @property
     def _counting(self) -> list[Observer]:
@@ -197,7 +204,7 @@ class Screening:
     ) -> "tuple[Session, tuple[Observer, ...]]":
         """Return the session of the launch, and the checkers whose findings C knows completely and that have received them."""
         native, told = self.request.kernel.native, self.told
-        whole = remembered = native in _clashing and not self.only_hears
+        whole = remembered = native in _clashing and self._seeks_races
         disordered = whole and _clashing.pop(native)
         while True:
             at_first = not whole and self._records_at_first

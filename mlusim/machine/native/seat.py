@@ -358,6 +358,12 @@ class Seat:
         """Return the pending accesses as words: a number for each list, and its spans."""
         return self._spans.view(np.int64)
 
+    def pending(self, name: str) -> "np.ndarray[Any, Any]":
+        """Return the pending accesses of the list *name*, each with the number of its allocation, its span, and whether it stores."""
+        words, number = self.span_words(), screen.LISTS.index(name)
+        spans = words[screen.SPAN_LISTS : screen.SPAN_WORDS].reshape(screen.SPAN_LISTS, screen.MOST_SPANS, 4)
+        return spans[number, : words[number]]
+
     def failed_again(self) -> list[list[int]]:
         """Return the tests of values that have failed again: one more than the number of each, that of its place, how often."""
         tests: list[list[int]] = (

@@ -728,11 +728,13 @@ def is_native(row: Intrinsic, arch: Arch) -> bool:
         return waits_for(row, arch) is not None
     if row.name in RUN_TIME:
         return row.available(arch.bang_arch)
-    return any(door(use, arch) is not None for use in _uses(row))
+    return any(door(use, arch) is not None for use in _uses(row.name))
 
 
-def _uses(row: Intrinsic) -> list[Use]:
-    """Return the calls of *row* with operands of each type, without optional arguments."""
+@functools.cache
+def _uses(name: str) -> list[Use]:
+    """Return the calls of the row *name* with operands of each type, without optional arguments."""
+    row = ISA[name]
     lead = next(
         (o for o in row.operands.values() if o.name in row.same), next(iter(row.operands.values()), None)
     )
