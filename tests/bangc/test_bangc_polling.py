@@ -281,7 +281,7 @@ def test_the_first_of_those_that_wait_is_told_of(load_once):
 
 
 def test_a_copy_in_flight_lands_before_no_task_can_go_on(load_once):
-    """The task that has issued it waits for another one, which waits for the copy: a card ends it, whoever waits for it."""
+    """The task that has issued it waits for another one, which waits for the copy: a card ends it, though no task waits for it."""
     programs = [[(2, 0), (5, 1), (6, 2), (6, 2), (6, 2)], [(4, 0), (1, 1), (6, 2), (6, 2), (6, 2)]]
 
     launch = alike(load_once(STEPS)["acts"], given([*programs, *programs]), dim=(2, 1, 1))

@@ -410,7 +410,7 @@ def test_a_task_that_comes_to_an_end_is_never_told_of(way, many, tasks):
 
 @pytest.mark.parametrize("tasks", [1, 3, 8])
 def test_what_shows_all_is_told_after_a_few_looks(device, tasks):
-    """A loop whose variables say everything is told of as soon as each task has come round."""
+    """A loop whose variables say everything is reported as soon as each task has come round."""
     count = Count()
 
     @kernel
@@ -429,7 +429,7 @@ def test_what_shows_all_is_told_after_a_few_looks(device, tasks):
 
 
 def test_a_mutex_that_is_kept_is_told_at_once(device):
-    """Who waits for a mutex that nobody can release any more has looked at it once."""
+    """Who waits for a mutex that no task can release any more has looked at it once."""
     count, flag = Count(), device.put(np.zeros(1, np.int32))
 
     @kernel

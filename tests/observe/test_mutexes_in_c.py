@@ -1,4 +1,4 @@
-"""Kernels of BANG C that take mutexes: what C tells of them, with checkers and without, is what Python tells."""
+"""Kernels of BANG C that take mutexes: what C says of them, with checkers and without, is what Python says."""
 
 import shlex
 

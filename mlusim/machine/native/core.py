@@ -133,6 +133,7 @@ class NativePolls:
 
 MOST_LOCALS = 256  # arrays of functions, each at its place, that a core keeps for further tasks
 ROWS = tuple(ISA.values())
+YIELDS = layout.MEET, layout.ATOMIC, layout.SPIN  # calls that only let other tasks run
 _built_in = operator.attrgetter(*BUILT_INS)
 
 
@@ -511,15 +512,8 @@ class NativeCore(Core):
             return
         self._meets = False
         try:
-            if why in (layout.MEET, layout.ATOMIC) and self._chain is not None and self._chain.c.crew:
-                raise Suspicion
-            if why == layout.MEET:  # this case and the next use none of C's changes
-                self._meet(a)
-            elif why == layout.ATOMIC:
-                chain = self._chain
-                if chain is not None and (chain.c.at > chain.begun or chain.c.met > chain.declared):
-                    self._catch_up(chain)  # another task may run now, and this one's memory be looked at
-                self.atomic_step(bool(a))
+            if why in YIELDS:
+                self._yields(why, a)
             else:
                 chain = self._chain
                 if chain is not None and (why != layout.SUSPECT or a):
@@ -534,6 +528,21 @@ class NativeCore(Core):
             if error.file is None:
                 self.blame(error)
             raise
+
+    def _yields(self, why: int, a: int) -> None:
+        """Let other tasks run for the reason *why*, which uses none of C's changes."""
+        chain = self._chain
+        if chain is not None and chain.c.crew:
+            raise Suspicion
+        if why == layout.MEET:
+            self._meet(a)
+            return
+        if chain is not None and (chain.c.at > chain.begun or chain.c.met > chain.declared):
+            self._catch_up(chain)  # before one runs, and before this one's memory is looked at
+        if why == layout.SPIN:  # C has read the same shared bytes many times
+            self.session.scheduler.spin(self)
+        else:
+            self.atomic_step(bool(a))
 
     def _meet(self, number: int) -> None:
         """Meet others at a barrier, before which C has waited for the core's own pipes."""
@@ -774,10 +783,6 @@ class NativeCore(Core):
         yield self.c.state.to_bytes(8, "little")
         yield from self.seat.variables()
 
-    def spin(self, *_: int) -> None:
-        """Let the other cores run: C has read the same shared bytes many times."""
-        self.session.scheduler.spin(self)
-
     @contextlib.contextmanager
     def declaring(self, file: str, line: int) -> Iterator[None]:
         """Attribute declarations in the block to this line of the source."""
@@ -830,7 +835,6 @@ class NativeCore(Core):
     _UPS: ClassVar[dict[int, Callable[["NativeCore", int, int], None]]] = {
         layout.ROW: _row,
         layout.ACCESS: _access,
-        layout.SPIN: spin,
         layout.LOG: lambda *_: None,  # the log has already been copied
         layout.LAND: lambda self, number, _: self._land(self._pythons.pop(number)),
         layout.TICK: lambda *_: None,  # Python has already handled signals
