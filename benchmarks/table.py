@@ -188,7 +188,7 @@ def _shift(library: ctypes.CDLL, _: Any) -> Work:
     arguments = data, by, images, frames, channels, cells, groups
     loops, tiles = (_called(f, out, arguments) for f in (library.shift, library.shift_by_tiles))
     return Work(
-        "B, tin_shift [8,8,256,784]", (0.75, 1.95, 2.2), loops, tiles, arrays, {"host function": host}, out, 0
+        "B, tin_shift [8,8,256,784]", (0.65, 1.7, 2.2), loops, tiles, arrays, {"host function": host}, out, 0
     )
 
 

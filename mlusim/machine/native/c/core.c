@@ -166,18 +166,25 @@ PART void put_past_(uint8_t *t, const uint8_t *s, int64_t n, uint64_t next, int6
   for (; i + HOST_LINE <= n; i += HOST_LINE) line_past_(t + i, s + i);
   memcpy(t + i, s + i, (size_t)(n - i));
 }
-/* Note a load: the next one is expected a step behind it, as two loads in a row were, until two in a row are not. */
+/* Note a load: the next one is expected where the task before went on from the same load, if that was right for this one; otherwise a step behind it,
+   as two loads in a row were, until two in a row are not. */
 PART void expect_(Core *m, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
   const int64_t apart = (int64_t)((uint64_t)(uintptr_t)s - m->loaded);
   if (apart == m->step) m->missed = 0;
   else if (apart == m->apart) { m->step = apart; m->missed = 0; }
   else if (m->missed++) m->step = 0;
+  const int64_t nth = m->nloads++;
+  if (m->guess) m->sure = m->guess == (uint64_t)(uintptr_t)s;
+  m->guess = nth + 1 < m->npast ? (uint64_t)(uintptr_t)s + m->past[nth + 1] - m->past[nth] : 0;
+  if (m->guess) m->guess_rows = m->past_rows[nth + 1];
+  if (nth < LOADS) { m->past[nth] = (uint64_t)(uintptr_t)s; m->past_rows[nth] = rows; }
   m->apart = apart; m->loaded = (uint64_t)(uintptr_t)s; m->loaded_size = n; m->loaded_rows = rows; m->loaded_stride = fs;
 }
 /* Write rows past the caches, and meanwhile prefetch those of the expected load, if any; its address need not exist. */
 PART void put_rows_past_(const Core *m, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
-  const uint64_t next = m->loaded + (uint64_t)m->step;
-  const int64_t expected = m->step && m->loaded_size * m->loaded_rows <= EXPECTED ? m->loaded_rows : 0;
+  const int sure = m->sure && m->guess;
+  const uint64_t next = sure ? m->guess : m->loaded + (uint64_t)m->step;
+  const int64_t most = sure ? m->guess_rows : m->loaded_rows, expected = (sure || m->step) && m->loaded_size * most <= EXPECTED ? most : 0;
   for (int64_t k = 0; k < rows; k++)
     put_past_(t + k * ts, s + k * fs, n, next + (uint64_t)(k * m->loaded_stride), k < expected ? m->loaded_size : 0);
 }

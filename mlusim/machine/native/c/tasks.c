@@ -139,6 +139,7 @@ PART void chain_begins_(Core *m, Chain *c, int64_t number) {
   m->fuel = fuel; /* signals are handled as often as before */
   m->taskId = (int)task[T_TASKID]; m->taskIdX = (int)task[T_TASKIDX]; m->taskIdY = (int)task[T_TASKIDY]; m->taskIdZ = (int)task[T_TASKIDZ];
   m->coreId = (int)task[T_COREID]; m->segment = (int)task[T_SEGMENT];
+  m->npast = smaller_(m->nloads, LOADS); m->nloads = 0;
   c->met = 0; m->packed_words = m->packed_rows = 0;
   SCREENED_(task_begins_(m);)
 }

@@ -20,6 +20,7 @@ CELL = len(SPACES)
 NOWHERE = CELL + 1  # the space of the null pointer
 FUEL = 16 << 20  # bytes of instructions, a few milliseconds, after which Python handles signals
 TURN_BYTES = FUEL >> 11  # the share of an iteration of a loop, and of a call of a function that calls others
+LOADS = 64  # of a task from off chip, by which those of the next task are expected
 OFFSET_BITS = 48  # bits of a pointer's offset; above them is the number of its allocation
 MOST_ARGUMENTS = 24  # arguments of a call that Python executes
 CELL_BYTES = 4 << 20  # a core's space for variables that have an address
@@ -73,6 +74,19 @@ _CORE: Fields = (
     ("apart", "i64", 1),  # bytes from the load before to it
     ("step", "i64", 1),  # bytes from it to the next load, as expected; 0 if none is
     ("missed", "i64", 1),  # number of loads in a row that were elsewhere than expected
+    (
+        "past",
+        "u64",
+        LOADS,
+    ),  # the addresses of the first such loads of the task before, or of this one as it makes them
+    ("past_rows", "i64", LOADS),
+    *_fields("i64", "nloads npast"),  # their numbers, of this task and of the one before
+    (
+        "guess",
+        "u64",
+        1,
+    ),  # the address of the next load if this task goes on as the one before; 0 if that made no more
+    *_fields("i64", "guess_rows sure"),  # its rows, and whether the last guess was right
     ("owed", "i64", 1),  # number of the allocation that is owed zeros; 0 if none is
     *_fields("i64", "owed_at owed_bytes owed_of"),  # their place and number, and the size of the allocation
     ("chain", "ptr", 1),
@@ -219,7 +233,7 @@ def preamble() -> str:
         "N_LOAD": log.LOAD, "N_STORE": log.STORE, "N_LEAVE": log.LEAVE, "MOST_STEPS": log.MOST_STEPS, "MOST_CUTS": log.MOST,
         "R_OWN": log.OWN, "R_SUMS": log.SUMS, "R_LOADS": log.LOADS, "R_STORES": log.STORES, "LOAD_PLACES": quantities.LOADS.many(), "ACCESSES": ACCESSES,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
-        "POISON": POISON, "TASK_PLACES": quantities.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS, "POISONED": POISONED, "ZEROS": ZEROS, "FIRST_POISON": FIRST_POISON,
+        "POISON": POISON, "TASK_PLACES": quantities.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS, "POISONED": POISONED, "ZEROS": ZEROS, "FIRST_POISON": FIRST_POISON, "LOADS": LOADS,
     }  # fmt: skip
     constants |= {space.name: space.number for space in SPACES}
     constants |= {f"W_{name}": place for name, place in quantities.BY_NAME.items()}
