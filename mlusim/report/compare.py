@@ -82,7 +82,7 @@ def entry_of(record: CallRecord) -> Entry | None:
         bytes=dict(sorted((name, nbytes) for name, nbytes in record.moved.items() if nbytes)),
         nram_high_water=record.memory["NRAM"].high_water,
         instructions=sum(record.instructions.values()),
-        overlap=None if (part := weighted(record, lambda one: one.overlap)) is None else rounded(part, 3),
+        overlap=None if (part := weighted(record, lambda e: e.overlap)) is None else rounded(part, 3),
     )
 
 
@@ -127,8 +127,8 @@ def merged(
 
     Entries whose case no longer exists according to *exists* are left out, for example after it was renamed.
     """
-    kept = {} if before is None else {key: entry for key, entry in before.entries.items() if exists(key)}
-    return Baseline(version, kept | {entry.key: entry for entry in entries}, of)
+    earlier = {} if before is None else {key: entry for key, entry in before.entries.items() if exists(key)}
+    return Baseline(version, earlier | {entry.key: entry for entry in entries}, of)
 
 
 def baseline_text(baseline: Baseline) -> str:
@@ -424,14 +424,14 @@ def verdict(
     band: tuple[float, float] | None = None,
 ) -> MovedCall:
     """Judge one call against its baseline; *now* is its most expensive line, *band* the model's range for its time."""
-    found = [change for change in changes(before, after, band) if change.before != change.after]
+    changed = [change for change in changes(before, after, band) if change.before != change.after]
     # A smaller overlap of pipes is a cause, and not a loss by itself.
-    judged = [change for change in found if change.figure != PIPES_AT_ONCE]
+    judged = [change for change in changed if change.figure != PIPES_AT_ONCE]
     return MovedCall(
         entry=after,
         worse=tuple(change for change in judged if change.worsening > threshold),
         better=tuple(change for change in judged if -change.worsening > threshold),
-        seen=tuple(change for change in found if not _is_result(change)),
+        seen=tuple(change for change in changed if not _is_result(change)),
         now=now,
     )
 
@@ -473,11 +473,11 @@ def measured_launches(program: str, launches: Sequence[Launch]) -> list[Measured
     ]
 
 
-def _moved(before: Entry, one: Measured, threshold: float) -> MovedCall:
+def _moved(before: Entry, measured: Measured, threshold: float) -> MovedCall:
     """Return the change of a call since *before*, or that it did not complete."""
-    if one.entry is None:
-        return MovedCall(before, lost=f"it took {before.hardware_time_us:g} us, and now {one.lost}")
-    return verdict(before, one.entry, threshold, one.now, one.band)
+    if measured.entry is None:
+        return MovedCall(before, lost=f"it took {before.hardware_time_us:g} us, and now {measured.lost}")
+    return verdict(before, measured.entry, threshold, measured.now, measured.band)
 
 
 def compare(
@@ -495,9 +495,9 @@ def compare(
     instructions, NRAM) with a gain in time beyond the threshold is a trade, not a regression.
     """
     entries, calls = baseline.entries, list(measured)
-    ran = {one.key for one in calls}
-    both = [(before, one) for one in calls if (before := entries.get(one.key)) is not None]
-    verdicts = [_moved(before, one, threshold) for before, one in both]
+    ran = {call.key for call in calls}
+    both = [(before, call) for call in calls if (before := entries.get(call.key)) is not None]
+    verdicts = [_moved(before, call, threshold) for before, call in both]
     regressions = [v for v in verdicts if v.lost or (v.worse and not v.is_trade)]
     rest = [entry for key, entry in sorted(entries.items()) if key not in ran]
     # A call that exists but was not selected is not lost; one that no longer exists may hide a regression.
@@ -547,8 +547,8 @@ def headline(comparison: BaselineComparison, version: str) -> str:
 def lines(comparison: BaselineComparison) -> Iterator[tuple[str, str]]:
     """Yield the changes as (kind, sentence): regressions, trades, improvements, then calls that only one side has."""
     for kind in ("regression", "trade", "improvement"):
-        for one in getattr(comparison, f"{kind}s"):
-            yield kind, str(one)
+        for call in getattr(comparison, f"{kind}s"):
+            yield kind, str(call)
     yield from (("new", f"{entry} is not in the baseline") for entry in comparison.new)
     yield from (
         ("missing", f"{entry} is in the baseline, and there is no such {ONE[comparison.of]} any more")
@@ -578,7 +578,7 @@ def comparison_json(comparison: BaselineComparison) -> dict[str, Any]:
         "passed": comparison.passed,
         "compared": comparison.compared,
         **{
-            kind: [one.to_json() for one in getattr(comparison, kind)]
+            kind: [call.to_json() for call in getattr(comparison, kind)]
             for kind in ("regressions", "trades", "improvements")
         },
         **{

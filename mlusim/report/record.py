@@ -78,13 +78,13 @@ class LaunchRecord:
             "engine": self.engine,
             "time_us": self.time_us,
             "time_band": self.time_band,
-            "unsure": [one.to_json() for one in self.unsure],
+            "unsure": [part.to_json() for part in self.unsure],
             "bound": self.bound,
             "busy_us": self.busy_us,
             "io_bytes": self.io_bytes,
             "figures": asdict(self.figures) if self.figures is not None else None,
-            "advice": [one.to_json() for one in self.advice],
-            "achieved": [one.to_json() for one in self.achieved],
+            "advice": [part.to_json() for part in self.advice],
+            "achieved": [part.to_json() for part in self.achieved],
             "lines": [asdict(line) for line in self.lines],
         }
 
@@ -142,10 +142,10 @@ class CallRecord:
         """The lowest and the highest hardware time in us that the model's constants allow; None if unknown."""
         bands = [launch.time_band for launch in self.launches]
         # The band of only some launches would look like that of the call.
-        known = [band for band in bands if band is not None]
-        if not known or len(known) < len(bands):
+        measured = [band for band in bands if band is not None]
+        if not measured or len(measured) < len(bands):
             return None
-        return sum(low for low, _ in known), sum(high for _, high in known)
+        return sum(low for low, _ in measured), sum(high for _, high in measured)
 
     @property
     def engines(self) -> tuple[str, ...]:
@@ -241,7 +241,7 @@ def restored(document: Any, where: str) -> CallRecord:
     Raises `UsageError`, which begins with *where*, if *document* is not a record.
     """
     try:
-        inputs = [{"name": name, **one} for name, one in document["inputs"].items()]
+        inputs = [{"name": name, **facts} for name, facts in document["inputs"].items()]
         record: CallRecord = typed(CallRecord, dict(document) | {"inputs": inputs}, "the record", NOT_STORED)
         _refuse_lack(record.memory, SPACES, "the record.memory")
         if record.fault is not None:
@@ -250,7 +250,9 @@ def restored(document: Any, where: str) -> CallRecord:
             _refuse_lack(finding, (*FINDING_KEYS, "level"), "the record.findings")
             for key in ("message", "level"):
                 typed(str, finding[key], f"the record.findings.{key}")
-        return evolve(record, accuracy={name: _errors(name, one) for name, one in record.accuracy.items()})
+        return evolve(
+            record, accuracy={name: _errors(name, facts) for name, facts in record.accuracy.items()}
+        )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         said = str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
         raise UsageError(f"{where} holds no record of mlusim ({said})") from None
@@ -373,9 +375,9 @@ def markdown_text(records: Sequence[CallRecord], version: str) -> str:
     """Return the vendor's performance table for each board, the table of accuracy, and the reasons for calls below the bar."""
     parts = [f"**{headline(verdicts(records))}**"]
     for board in boards_of(records):
-        own = [record for record in records if record.board == board]
-        parts += [f"### {board}", markdown_table(COLUMNS, (_performance(record) for record in own))]
-        slow = [f"- {r.operator} {r.title}: {explained(r).sentence}" for r in own if below_the_bar(r)]
+        of_board = [record for record in records if record.board == board]
+        parts += [f"### {board}", markdown_table(COLUMNS, (_performance(record) for record in of_board))]
+        slow = [f"- {r.operator} {r.title}: {explained(r).sentence}" for r in of_board if below_the_bar(r)]
         if slow:
             parts += [BELOW, "\n".join(slow)]
     judged = [(record, name) for record in records for name in record.accuracy]
@@ -410,15 +412,15 @@ def _performance(record: CallRecord) -> list[str]:
 
 
 def _accuracy(record: CallRecord, output: str) -> list[str]:
-    found = record.accuracy[output]
-    errors = [error(plain(found[name])) for name in ("diff1", "diff2", "diff3")]
+    measured = record.accuracy[output]
+    errors = [error(plain(measured[name])) for name in ("diff1", "diff2", "diff3")]
     return [
         record.operator,
         record.title,
         record.board,
         output,
         *errors,
-        "yes" if found["passed"] else "**no**",
+        "yes" if measured["passed"] else "**no**",
     ]
 
 

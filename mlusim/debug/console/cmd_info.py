@@ -34,12 +34,12 @@ BAR = 32  # columns of a bar that shows a share
 def info(console: CommandContext, words: str) -> str:
     """Show one of the views."""
     name, _, rest = words.partition(" ")
-    found = [view for view in INFO if view.startswith(name)] if name else []
+    views = [view for view in INFO if view.startswith(name)] if name else []
     if name in INFO or name in SHORT:
-        found = [SHORT.get(name, name)]
-    if len(found) != 1:
+        views = [SHORT.get(name, name)]
+    if len(views) != 1:
         raise UsageError(f"info shows one of: {', '.join(INFO)}")
-    return INFO[found[0]][0](console.session, rest.strip())
+    return INFO[views[0]][0](console.session, rest.strip())
 
 
 def _tasks(session: "DebugSession", _words: str) -> str:
@@ -88,8 +88,8 @@ def _barriers(session: "DebugSession", _words: str) -> str:
 
 
 def _watchpoints(session: "DebugSession", _words: str) -> str:
-    made = session.breakpoints.values()
-    return _described(b for b in made if isinstance(b.location, Watchpoint | ValueWatch)) or "no watchpoints"
+    every = session.breakpoints.values()
+    return _described(b for b in every if isinstance(b.location, Watchpoint | ValueWatch)) or "no watchpoints"
 
 
 def _described(points: "Iterable[Breakpoint]") -> str:
@@ -104,13 +104,13 @@ def _locals(session: "DebugSession", words: str) -> str:
     frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    here, given = shown_variables(frame), parameters_of(frame)
-    own = {name: value for name, value in here.items() if name not in given}
-    text = pairs(_declared(session, frame, own)) or "no variables yet; `info args` shows the arguments"
+    here, parameters = shown_variables(frame), parameters_of(frame)
+    variables = {name: value for name, value in here.items() if name not in parameters}
+    text = pairs(_declared(session, frame, variables)) or "no variables yet; `info args` shows the arguments"
     scope = c_scope(frame, beyond=True)
     if words == "all" and scope is not None:
         every = ((n, getattr(v, "shown", v)) for n, v in scope.values().items())
-        last = {n: shown_local(scope, n, v) for n, v in every if n not in {*here, *given}}
+        last = {n: shown_local(scope, n, v) for n, v in every if n not in {*here, *parameters}}
         gone = pairs(_declared(session, frame, last))
         text += f"\nout of scope, with the last value:\n{gone}" if gone else ""
     return text
@@ -131,13 +131,13 @@ def _args(session: "DebugSession", words: str) -> str:
     if frame is None:
         return "no task is in the kernel here"
     here = shown_variables(frame)
-    given = {name: here[name] for name in parameters_of(frame) if name in here and name != "mlu"}
-    if words and words not in given:
+    arguments = {name: here[name] for name in parameters_of(frame) if name in here and name != "mlu"}
+    if words and words not in arguments:
         raise UsageError(
-            f"the function in focus takes no {words!r}; its arguments: {', '.join(given) or 'none'}"
+            f"the function in focus takes no {words!r}; its arguments: {', '.join(arguments) or 'none'}"
         )
-    given = {words: given[words]} if words else given
-    return pairs(_declared(session, frame, given)) or "this function takes no arguments"
+    arguments = {words: arguments[words]} if words else arguments
+    return pairs(_declared(session, frame, arguments)) or "this function takes no arguments"
 
 
 def _macro(session: "DebugSession", words: str) -> str:
@@ -148,8 +148,11 @@ def _macro(session: "DebugSession", words: str) -> str:
         )
     macros = macros_of(scope.module)
     if not words:
-        own = [m[-1] for m in macros.values() if m[-1].file == scope.module.path]
-        return "\n".join(f"{place_of(m.file)}:{m.line}  {m}" for m in own) or "the source defines no macros"
+        definitions = [m[-1] for m in macros.values() if m[-1].file == scope.module.path]
+        return (
+            "\n".join(f"{place_of(m.file)}:{m.line}  {m}" for m in definitions)
+            or "the source defines no macros"
+        )
     macro = macros.get(words, ())
     if not macro:
         guesses = near(words, list(macros), 2)
@@ -181,9 +184,9 @@ def _launches(session: "DebugSession", _words: str) -> str:
     rows = []
     for launch in session.launches:
         mark = "*" if launch is session.recorded else ""
-        kept = "no longer kept" if launch.tensors is None else size(launch.nbytes)
+        memory = "no longer kept" if launch.tensors is None else size(launch.nbytes)
         count = str(launch.moments) if launch.moments is not None else ""
-        rows.append([mark, str(launch.index), launch.kernel, count, kept])
+        rows.append([mark, str(launch.index), launch.kernel, count, memory])
     return table(["", "launch", "kernel", "moments", "tensors kept"], rows)
 
 
@@ -192,8 +195,8 @@ def _time(session: "DebugSession", _words: str) -> str:
     mhz = session.recorded.session.board.clock_mhz
     rows = []
     for core in session.look().cores:
-        known = clock.at(name_of(core), session.position.moment)
-        told = ["-", "", ""] if known is None else [str(known[0]), f"{known[1]:.3f}", f"{known[1] * mhz:.0f}"]
+        time = clock.at(name_of(core), session.position.moment)
+        told = ["-", "", ""] if time is None else [str(time[0]), f"{time[1]:.3f}", f"{time[1] * mhz:.0f}"]
         rows.append(["*" * (core is session.core()), name_of(core), *told])
     whole = f"the launch is predicted to take {clock.whole_us:.3f} us, {clock.whole_us * mhz:.0f} cycles at {mhz} MHz"
     many = f"{clock.unknown} {plural(clock.unknown, 'instruction')}"

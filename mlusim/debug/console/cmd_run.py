@@ -76,12 +76,12 @@ def advance(console: CommandContext, words: str) -> str:
         raise UsageError(
             "advance takes a place, as in `advance 94` or `advance helper`; `help break` lists the forms"
         )
-    made = break_at(session, words, temporary=True)
-    made.silent = True
+    point = break_at(session, words, temporary=True)
+    point.silent = True
     try:
         session.forward()
     finally:
-        session.breakpoints.pop(made.number, None)
+        session.breakpoints.pop(point.number, None)
         session.numbered -= 1  # the number is reused: the breakpoint was not one of the user's
     return console.stop_text()
 
@@ -231,8 +231,8 @@ def _told(session: "DebugSession", point: stops.Breakpoint) -> str:
 def delete(console: CommandContext, words: str) -> str:
     """Delete the given breakpoints, or all."""
     chosen = _chosen(console.session, words)
-    for made in chosen:
-        del console.session.breakpoints[made.number]
+    for point in chosen:
+        del console.session.breakpoints[point.number]
     return f"{len(chosen)} deleted"
 
 
@@ -248,30 +248,30 @@ def disable(console: CommandContext, words: str) -> str:
 
 def _switch(session: "DebugSession", words: str, *, on: bool) -> str:
     chosen = _chosen(session, words)
-    for made in chosen:
-        made.enabled = on
-    return "\n".join(stops.described(made) for made in chosen)
+    for point in chosen:
+        point.enabled = on
+    return "\n".join(stops.described(point) for point in chosen)
 
 
 def set_condition(console: CommandContext, words: str) -> str:
     """Set or remove the condition of a breakpoint."""
     number, _, text = words.partition(" ")
-    made = _one(console.session, number)
+    point = _one(console.session, number)
     # Users type `condition 2 if i == 3` by analogy with `break ... if`.
-    change_condition(console.session, made, text.strip().removeprefix("if ").strip() or None)
-    return stops.described(made)
+    change_condition(console.session, point, text.strip().removeprefix("if ").strip() or None)
+    return stops.described(point)
 
 
 def ignore(console: CommandContext, words: str) -> str:
     """Ignore the next hits of a breakpoint."""
     number, _, count = words.partition(" ")
-    made = _one(console.session, number)
+    point = _one(console.session, number)
     if not count.strip().isdigit():
         raise UsageError(
             f"{count.strip()!r} is not a count; `ignore 2 10` passes over the next ten hits of breakpoint 2"
         )
-    made.ignore = int(count)
-    return stops.described(made)
+    point.ignore = int(count)
+    return stops.described(point)
 
 
 def _chosen(session: "DebugSession", words: str) -> list[stops.Breakpoint]:
@@ -285,8 +285,8 @@ def _one(session: "DebugSession", word: str) -> stops.Breakpoint:
     if word == "$" and session.breakpoints:
         return session.breakpoints[max(session.breakpoints)]
     if not word.isdigit() or int(word) not in session.breakpoints:
-        known = ", ".join(str(n) for n in session.breakpoints) or "none"
-        raise UsageError(f"there is no breakpoint {word!r}; there are: {known}")
+        numbers = ", ".join(str(n) for n in session.breakpoints) or "none"
+        raise UsageError(f"there is no breakpoint {word!r}; there are: {numbers}")
     return session.breakpoints[int(word)]
 
 
@@ -314,12 +314,12 @@ def commands(console: CommandContext, words: str) -> str:
     """Set the commands that are executed when a breakpoint stops."""
     number, _, rest = words.partition(" ")
     # Without a number the newest breakpoint is meant, as in gdb.
-    made = _one(console.session, number or str(max(console.session.breakpoints, default=0)))
+    point = _one(console.session, number or str(max(console.session.breakpoints, default=0)))
     if rest.strip():
-        attach(console, made.number, rest.split(";"))
-        return told(console, made.number)
-    console.collecting = made.number, []
-    return f"commands for breakpoint {made.number}, one a line, until `end`"
+        attach(console, point.number, rest.split(";"))
+        return told(console, point.number)
+    console.collecting = point.number, []
+    return f"commands for breakpoint {point.number}, one a line, until `end`"
 
 
 def attach(console: CommandContext, number: int, lines: list[str]) -> None:
@@ -340,7 +340,7 @@ def save(console: CommandContext, words: str) -> str:
     kind, _, name = words.partition(" ")
     if kind not in ("breakpoints", "b") or not name.strip():
         raise UsageError("save takes `breakpoints` and a file, as in `save breakpoints stops.txt`")
-    lines = [line for made in console.session.breakpoints.values() for line in _lines(console, made)]
+    lines = [line for point in console.session.breakpoints.values() for line in _lines(console, point)]
     write_text(name.strip(), "".join(f"{line}\n" for line in lines), keep=True)
     return f"{len(console.session.breakpoints)} written to {name.strip()}; `source {name.strip()}` sets them again"
 

@@ -77,10 +77,10 @@ class State:
     def target(self, number: object, kind: type[Any]) -> Any:
         """Return the target with a number; raises `UsageError` if it has another type, or belongs to an earlier stop."""
         at = number - self.passed - 1 if isinstance(number, int) else -1
-        found = self.targets[at] if 0 <= at < len(self.targets) else None
-        if not isinstance(found, kind):
+        target = self.targets[at] if 0 <= at < len(self.targets) else None
+        if not isinstance(target, kind):
             raise UsageError(f"{number!r} belongs to an earlier stop; ask for the stack again")
-        return found
+        return target
 
     def focus(self, thread: object, level: int = 0) -> None:
         """Put the task of a thread in focus, with one of its frames."""
@@ -197,11 +197,11 @@ def thread_name(number: object) -> str | None:
 
 def found_by(stop: stops.Stop) -> tuple[str, str] | None:
     """Return the rule and the sentence of the finding at which a breakpoint has stopped, or None if there is none."""
-    made = next((one for one in stop.hits if isinstance(one.location, stops.FindingLocation)), None)
-    if made is None:
+    checker = next((hit for hit in stop.hits if isinstance(hit.location, stops.FindingLocation)), None)
+    if checker is None:
         return None
-    begin = f"Breakpoint {made.number}, "
-    told = next((one.removeprefix(begin) for one in stop.reasons if one.startswith(begin)), "")
+    begin = f"Breakpoint {checker.number}, "
+    told = next((hit.removeprefix(begin) for hit in stop.reasons if hit.startswith(begin)), "")
     rule, _, sentence = told.partition(": ")
     return rule, sentence
 
@@ -287,8 +287,8 @@ class VariableGroup:
 def child_of(held: VariableGroup, name: str) -> str:
     """Return the expression for the part *name* of *held*."""
     if held.whole is None:
-        found = next((variable for variable in held.variables if variable.name == name), None)
-        return found.path or found.place or name if found is not None else name
+        child = next((variable for variable in held.variables if variable.name == name), None)
+        return child.path or child.place or name if child is not None else name
     if not held.whole.path:
         raise UsageError(
             f"{name} is part of a value that has no name; type an expression for it in the console"

@@ -118,10 +118,10 @@ class WriteLog(RunListener):
         half = len(self._moments) // 2
         self.since = self._moments[half] if half < len(self._moments) else self.since
         self._moments, which = self._moments[half:], self._which[half:]
-        kept = sorted(set(which))
-        place = {old: new for new, old in enumerate(kept)}
+        used = sorted(set(which))
+        place = {old: new for new, old in enumerate(used)}
         self._which = array("i", (place[old] for old in which))
-        self._steps = [self._steps[old] for old in kept]
+        self._steps = [self._steps[old] for old in used]
         self._known = {(logged.step, logged.sizes): n for n, logged in enumerate(self._steps)}
 
     def last(self, byte: Byte, before: int) -> tuple[int, Logged, Access] | None:
@@ -220,7 +220,7 @@ class OriginSearch:
         """Trace the origin of *byte* before moment *before* of a launch, over *depth* links."""
         self.nodes -= 1
         home = self._home(byte, launch)
-        while (found := self._last(byte, launch, before)) is None:
+        while (write := self._last(byte, launch, before)) is None:
             if byte.space is not GDRAM:
                 return Origin(text, note=UNWRITTEN)
             # The last launch before this one with the same tensor.
@@ -238,11 +238,11 @@ class OriginSearch:
                 return Origin(text, note=note)
             # No write in this launch: the search continues at the end of the launch before.
             launch, before = earlier, END
-        return self._write(byte, text, launch, found, depth)
+        return self._write(byte, text, launch, write, depth)
 
-    def _write(self, byte: Byte, text: str, launch: int, found: "_Found", depth: int) -> Origin:
+    def _write(self, byte: Byte, text: str, launch: int, write: "_Found", depth: int) -> Origin:
         """Return a write of *byte* as an origin, with the bytes and scalars that it used."""
-        (moment, logged, access), paused = found
+        (moment, logged, access), paused = write
         step = logged.step
         spelling = step.name if step.row is None else step.row.spelling
         origin = Origin(text, launch, moment, name_of(logged.core), spelling, *step.site)
@@ -276,14 +276,14 @@ class OriginSearch:
     def _changed(self, home: Allocation, offset: int, earlier: int, launch: int) -> bool:
         """Return whether the element at *offset* differs between the end of the launch *earlier* and the beginning of *launch*."""
         recorded = self._all.recorded(launch)
-        kept, size = recorded.tensors, recorded.homes[home].size
+        tensors, size = recorded.tensors, recorded.homes[home].size
         first = offset - offset % size
         if earlier not in self._ends:
             self._ends[earlier] = self._all.aside(Position(earlier, END))
         copy = self._ends[earlier].tracer.copies.get(home)
-        if kept is None or home not in kept or copy is None:
+        if tensors is None or home not in tensors or copy is None:
             return False
-        return not np.array_equal(kept[home][first : first + size], copy.raw[first : first + size])
+        return not np.array_equal(tensors[home][first : first + size], copy.raw[first : first + size])
 
     def _sources(
         self, byte: Byte, logged: Logged, written: Access, paused: PausedRun
@@ -322,15 +322,15 @@ class OriginSearch:
             self._log(launch, here.moment + (here.lines > 0) if launch == here.launch else END, WINDOW)
         window = WINDOW
         for n in itertools.count():
-            one = segments[n]
-            found = one.log.last(byte, before) if before > one.log.since else None
-            if found is not None:
-                return found, one.paused
-            if one.log.since == 0:
+            segment = segments[n]
+            write = segment.log.last(byte, before) if before > segment.log.since else None
+            if write is not None:
+                return write, segment.paused
+            if segment.log.since == 0:
                 return None
             window *= 16
             if n + 1 == len(segments):
-                self._log(launch, one.log.since, window)
+                self._log(launch, segment.log.since, window)
         return None
 
     def _log(self, launch: int, until: int, window: int) -> None:
@@ -372,18 +372,18 @@ def _gathered(logged: Logged, written: Access) -> "list[tuple[Access, str | None
     if count < 2 or len(reads) <= count or any(p.size != written.size or p.steps for p in (*pieces, *writes)):
         return None
     at = next(n for n, access in enumerate(writes) if access is written)
-    found = [(pieces[at], owners[-count:][at], True)]
+    elements = [(pieces[at], owners[-count:][at], True)]
     for access, owner in zip(reads[:-count], owners[:-count], strict=True):
         each, rest = divmod(access.size, count)
         if not rest and not access.steps and each >= 1:
-            found.append((Access(access.allocation, access.start + at * each, each), owner, False))
-    return found
+            elements.append((Access(access.allocation, access.start + at * each, each), owner, False))
+    return elements
 
 
 def _sizes(effect: Effect) -> tuple[tuple[str, int], ...]:
     """Return the integer arguments of an instruction, by name."""
-    given = effect.step.row.given if effect.step.row is not None else ()
-    pairs = zip(given, effect.arguments, strict=False)
+    parameters = effect.step.row.given if effect.step.row is not None else ()
+    pairs = zip(parameters, effect.arguments, strict=False)
     return tuple((p.name, int(value)) for p, value in pairs if isinstance(value, int | np.integer))
 
 

@@ -57,10 +57,10 @@ class PausedRun:
     @property
     def nram_regions(self) -> Iterator[tuple[int, Any]]:
         """The regions of plans that tasks have placed in NRAM, then those of the launch's plan: (byte of NRAM, region)."""
-        base, given = self.base(NRAM), self.session.request.options.layout
+        base, asked = self.base(NRAM), self.session.request.options.layout
         live = [p for core in self.cores for p in self.placements(core) if p.allocation.space is NRAM]
         plans = [(p.allocation.address - base + p.start, p.layout) for p in live]
-        for start, layout in plans if given is None else (*plans, (0, given)):
+        for start, layout in plans if asked is None else (*plans, (0, asked)):
             yield from ((start + region.offset, region) for s in layout.stages for region in s.regions)
 
     @property
@@ -80,33 +80,33 @@ class PausedRun:
 
         A pointer to bytes, as a host program has from ``cnrtMalloc``, has the element type of the kernel's parameter.
         """
-        found = {}
+        tensors = {}
         types = self.session.request.kernel.element_types
         for name, argument in zip(self.recorded.parameters, self.session.request.arguments, strict=True):
             allocation = tensor_of(argument)
             if allocation is not None:
                 as_given = name not in types or not isinstance(argument, Ptr)
-                found[name] = allocation, argument if as_given else argument.cast(types[name])
-        return found
+                tensors[name] = allocation, argument if as_given else argument.cast(types[name])
+        return tensors
 
     def allocations(self, core: "Core | None") -> list[tuple[str | None, Allocation]]:
         """Return everything that *core* can address, with the owner: tensors, its cluster's SRAM, its own memories."""
-        found: dict[Allocation, str | None] = {a: None for a, _ in self.tensors.values()}
+        owners: dict[Allocation, str | None] = {a: None for a, _ in self.tensors.values()}
         if core is not None:
             if core.cluster is not None:
-                found |= dict.fromkeys(core.cluster.sram.allocations, cluster_name(core))
+                owners |= dict.fromkeys(core.cluster.sram.allocations, cluster_name(core))
             for arena in core.arenas.values():
-                found |= dict.fromkeys(arena.allocations, name_of(core))
-        return [(owner, allocation) for allocation, owner in found.items() if allocation.live]
+                owners |= dict.fromkeys(arena.allocations, name_of(core))
+        return [(owner, allocation) for allocation, owner in owners.items() if allocation.live]
 
     def every_allocation(self) -> list[tuple[str | None, Allocation]]:
         """Return the `allocations` of all cores together, each once, in a fixed order."""
-        found: dict[Allocation, str | None] = {}
+        owners: dict[Allocation, str | None] = {}
         for core in (None, *self.cores):
             for owner, allocation in self.allocations(core):
-                found.setdefault(allocation, owner)
+                owners.setdefault(allocation, owner)
         return sorted(
-            ((owner, a) for a, owner in found.items()),
+            ((owner, a) for a, owner in owners.items()),
             key=lambda e: (e[0] or "", e[1].space.name, e[1].address),
         )
 
@@ -118,13 +118,13 @@ class PausedRun:
 
     def regions_at(self, allocation: Allocation, offset: int) -> dict[str, tuple[int, Any]]:
         """Return the plan regions that contain byte *offset* of *allocation*, by name: the beginning of each, and the region."""
-        found: dict[str, tuple[int, Any]] = {}
+        regions: dict[str, tuple[int, Any]] = {}
         for core in self.cores:
             for placement in self.placements(core):
                 if placement.allocation is allocation:
                     for _, region in placement.regions_at(offset):
-                        found.setdefault(region.name, (placement.start + region.offset, region))
-        return found
+                        regions.setdefault(region.name, (placement.start + region.offset, region))
+        return regions
 
     def declared(self, allocation: Allocation) -> tuple[str | None, DType | None]:
         """Return the variable of a declaration, as spelled in the source, and the element type.
@@ -272,13 +272,15 @@ def _kept(target: ast.AST, value: ast.AST) -> Iterator[tuple[ast.AST, str, bool]
     if isinstance(target, ast.Tuple | ast.List):
         # If anything but a literal is unpacked, the names have no expressions of their own.
         if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
-            for one, given in zip(target.elts, value.elts, strict=True):
-                yield from _kept(one, given)
+            for element, part in zip(target.elts, value.elts, strict=True):
+                yield from _kept(element, part)
         return
     name = ast.unparse(target)
     if _space(value):
         yield value, name, False
     elif isinstance(value, ast.Tuple | ast.List):
-        yield from ((one, f"{name}[{n}]", False) for n, one in enumerate(value.elts) if _space(one))
+        yield from (
+            (element, f"{name}[{n}]", False) for n, element in enumerate(value.elts) if _space(element)
+        )
     elif isinstance(value, ast.ListComp) and _space(value.elt) and len(value.generators) == 1:
         yield value.elt, name, True

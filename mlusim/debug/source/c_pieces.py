@@ -67,9 +67,9 @@ class _Builder:
     ) -> None:
         """Add the pieces of *body*, which runs if the condition of *parent* has the outcome *role* and no statement of *guards* has jumped."""
         for node in body:
-            made = self._statement(node, parent, role, guards)
-            if made is not None and isinstance(node, ir.If) and (_jumps(node.then) or _jumps(node.other)):
-                guards = (*guards, made)
+            piece = self._statement(node, parent, role, guards)
+            if piece is not None and isinstance(node, ir.If) and (_jumps(node.then) or _jumps(node.other)):
+                guards = (*guards, piece)
 
     def _statement(
         self, node: Any, parent: SourcePiece | None, role: str, guards: tuple[SourcePiece, ...]
@@ -101,17 +101,17 @@ class _Builder:
         return Test(text_of(node.span), self._reads(node))
 
     def _piece(self, node: Any, parent: SourcePiece | None, role: str) -> SourcePiece:
-        own = list(_own(node))
+        parts = list(_own(node))
         piece = SourcePiece(tuple(node.span[1:]), text_of(node.span), parent, role)
-        for one in (n for part in own for n in walk(part)):
-            if isinstance(one, ir.Assign | ir.Update):
-                piece.stores.append(self._store(one))
-            elif isinstance(one, _ALL_CALLS):
+        for inner in (n for part in parts for n in walk(part)):
+            if isinstance(inner, ir.Assign | ir.Update):
+                piece.stores.append(self._store(inner))
+            elif isinstance(inner, _ALL_CALLS):
                 arguments = tuple(
-                    (text_of(a.span), self._reads(a), root_of(_address(a))) for a in one.arguments
+                    (text_of(a.span), self._reads(a), root_of(_address(a))) for a in inner.arguments
                 )
-                name = one.row if isinstance(one, ir.IntrinsicCall) else getattr(one, "name", "")
-                piece.calls.append(CallSite(name, text_of(one.span), arguments))
+                name = inner.row if isinstance(inner, ir.IntrinsicCall) else getattr(inner, "name", "")
+                piece.calls.append(CallSite(name, text_of(inner.span), arguments))
         if isinstance(node, ir.Declare):
             value = node.value
             reads = () if value is None else self._reads(value)
@@ -119,7 +119,7 @@ class _Builder:
             piece.stores.append(Store(node.local.name, reads, unset=value is None, target=target))
         elif isinstance(node, ir.Return) and node.value is not None:
             piece.stores.append(Store(RETURNED, self._reads(node.value)))
-        piece.values = tuple(r for part in own for r in self._reads(part))
+        piece.values = tuple(r for part in parts for r in self._reads(part))
         if node.span.file == self.file:
             self.pieces.append(piece)
         return piece
@@ -158,7 +158,7 @@ class _Builder:
 
     def _inside(self, node: Any) -> Reads:
         if node.__class__ is tuple:
-            return tuple(r for one in node for r in self._reads(one))
+            return tuple(r for expression in node for r in self._reads(expression))
         names = inner_names(node.__class__)
         return tuple(r for name in names or () for r in self._reads(getattr(node, name)))
 
@@ -176,9 +176,9 @@ class _Builder:
 def _own(node: Any) -> Iterator[Any]:
     """Yield the expressions of a statement, without those of nested statements."""
     for name in ("test", "value"):
-        found = getattr(node, name, None)
-        if found is not None:
-            yield found
+        value = getattr(node, name, None)
+        if value is not None:
+            yield value
 
 
 def _jumps(body: Iterable[Any]) -> bool:
@@ -286,8 +286,8 @@ def _value(node: ir.Expr, held: Values) -> Any:
         case ir.Const():
             return node.value
         case ir.Load(place=ir.LocalStorage(local=local)):
-            found = held(local.name)
-            return found if isinstance(found, int | float) else None
+            value = held(local.name)
+            return value if isinstance(value, int | float) else None
         case ir.Convert() | ir.Unary():
             inner = _value(node.value, held)
             return None if inner is None else _made(node, inner)

@@ -33,16 +33,16 @@ def legend(excerpt: Excerpt) -> list[tuple[str, str, str]]:
     """Return the legend of the chart: kind of mark (work, wait, arrow, dashed), colour, words; only for marks that the chart has."""
     tracks = dict.fromkeys(track for _, track in excerpt.rows if track != WAIT)
     causes = dict.fromkeys(bar.cause for bar in excerpt.bars if bar.where == WAIT)
-    made = [("work", LOOKS[track], track) for track in tracks]
+    entries = [("work", LOOKS[track], track) for track in tracks]
     if causes.keys() & tracks.keys():
-        made.append(("wait", "soft", "the core waits, in the colour of what it waits for"))
+        entries.append(("wait", "soft", "the core waits, in the colour of what it waits for"))
     told = {OTHERS: "it waits for other cores", "": "it waits for the call itself"}
-    made += [("wait", LOOKS[cause], words) for cause, words in told.items() if cause in causes]
+    entries += [("wait", LOOKS[cause], words) for cause, words in told.items() if cause in causes]
     if any(not arrow.barrier for arrow in excerpt.arrows):
-        made.append(("arrow", "ink", "from what ended the wait"))
+        entries.append(("arrow", "ink", "from what ended the wait"))
     if any(arrow.barrier for arrow in excerpt.arrows):
-        made.append(("dashed", "ink", "from the last to arrive at a barrier"))
-    return made
+        entries.append(("dashed", "ink", "from the last to arrive at a barrier"))
+    return entries
 
 
 _ALONE: Mapping[str, str] = {
@@ -106,17 +106,17 @@ def _tops(rows: Sequence[tuple[str, str]]) -> tuple[list[float], float]:
 
 def _frame(axis: Axis, height: float) -> str:
     """Return the lines and labels of the axis, and its end."""
-    made = []
+    parts = []
     for at, words in axis.ticks():
         x = LEFT + axis.at(at)
         last = at == axis.end
         look = "soft" if last else "line"
-        made.append(
+        parts.append(
             f'<line x1="{x:.1f}" y1="{TOP - 4:.1f}" x2="{x:.1f}" y2="{TOP + height:.1f}" stroke="var(--{look})"/>'
         )
         side = "end" if last and axis.at(at) > WIDTH - 30 else "middle"
-        made.append(_words(x + (RIGHT - 2 if last else 0), TOP - 9, words, side))
-    return "\n".join(made)
+        parts.append(_words(x + (RIGHT - 2 if last else 0), TOP - 9, words, side))
+    return "\n".join(parts)
 
 
 def _starting(excerpt: Excerpt, axis: Axis, height: float) -> list[str]:
@@ -137,14 +137,14 @@ def _starting(excerpt: Excerpt, axis: Axis, height: float) -> list[str]:
 
 
 def _labels(rows: Sequence[tuple[str, str]], tops: Sequence[float]) -> list[str]:
-    made, before = [], ""
+    labels, before = [], ""
     for (core, track), top in zip(rows, tops, strict=True):
         y = TOP + top + ROW / 2 + 4
-        made.append(_words(LEFT - 7, y, track, "end"))
+        labels.append(_words(LEFT - 7, y, track, "end"))
         if core != before:
-            made.append(_words(0, y, core, "start", "ink"))
+            labels.append(_words(0, y, core, "start", "ink"))
         before = core
-    return made
+    return labels
 
 
 def _bar(bar: ExcerptBar, top: float, axis: Axis) -> str:
