@@ -122,7 +122,7 @@ class DebugSession:
 
     def functions_named(self, name: str) -> list[UserFunction]:
         """Return the functions that the launch's kernel can reach, and those of other kernels called *name*; a template's name stands for all instantiations."""
-        return self._with_others(lambda _path, one: name in (one, one.partition("<")[0]))
+        return self._with_others(lambda _path, written: name in (written, written.partition("<")[0]))
 
     def _with_others(self, wanted: Callable[[str, str], bool]) -> list[UserFunction]:
         """Return the kernel's functions, and other kernels' functions for which *wanted*(file, name) is true: only in the same files, if some of the kernel's own are wanted."""
@@ -216,11 +216,11 @@ class DebugSession:
         if self.stop.kind is LAUNCH_END:
             return None
         paused = self.look()
-        found = paused.observed.core(self.focus) if self.focus is not None else None
-        if found is None:
-            found = next(iter(paused.cores), None)
+        core = paused.observed.core(self.focus) if self.focus is not None else None
+        if core is None:
+            core = next(iter(paused.cores), None)
             self.level = 0
-        return found
+        return core
 
     def stack(self) -> list[FrameType]:
         """Return the kernel frames of the core in focus, innermost first."""
@@ -323,7 +323,7 @@ class DebugSession:
         if self.position.moment or self.at_host:
             return armed
         able = reaching(armed, self.recorded)
-        findings = [made for made in able if isinstance(made.location, FindingLocation)]
+        findings = [point for point in able if isinstance(point.location, FindingLocation)]
         # Only findings can stop it: a screened run in C finds out in a fraction of the time whether there are
         # any.
         if findings and len(findings) == len(able) and finds_nothing(self.recorded, self._checks()):
@@ -332,8 +332,8 @@ class DebugSession:
 
     def armed(self) -> list[Breakpoint]:
         """Return the enabled breakpoints, after resolving pending ones whose code is loaded by now."""
-        for made in self.breakpoints.values():
-            made.location = made.location.renewed()
+        for point in self.breakpoints.values():
+            point.location = point.location.renewed()
         return [b for b in self.breakpoints.values() if b.enabled]
 
     def _attended(self) -> None:
@@ -425,14 +425,14 @@ class DebugSession:
         """Move from an interrupt between moments to the last instruction that has begun."""
         position = self.position
         if self.at_host and self.stop.error is None:
-            known = self.runs.issue(position.launch, self.host.issued)
-            self.travel(known.position if known is not None else Position(position.launch, 0))
+            issue = self.runs.issue(position.launch, self.host.issued)
+            self.travel(issue.position if issue is not None else Position(position.launch, 0))
         elif not position.exact:
             self.travel(Position(position.launch, position.moment))
 
     def _checks(self) -> tuple[str, ...]:
         """Return the checkers that breakpoints need."""
-        enabled = (made.location for made in self.breakpoints.values() if made.enabled)
+        enabled = (point.location for point in self.breakpoints.values() if point.enabled)
         rules = [location.rule for location in enabled if isinstance(location, FindingLocation)]
         if not rules:
             return ()

@@ -150,11 +150,11 @@ def scopes(session: "DebugSession") -> tuple[Scope, ...]:
     paused, core, frame = focus
     scopes: list[Scope] = []
     if frame is not None:
-        given, here = parameters_of(frame), shown_variables(frame)
+        parameters, here = parameters_of(frame), shown_variables(frame)
         shown = {name: variable(name, value, paused) for name, value in here.items()}
-        own = (one for name, one in shown.items() if name not in given)
-        scopes.append(Scope("locals", "Locals", tuple(own)))
-        arguments = (shown[name] for name in given if name in shown and name != "mlu")
+        local = (one for name, one in shown.items() if name not in parameters)
+        scopes.append(Scope("locals", "Locals", tuple(local)))
+        arguments = (shown[name] for name in parameters if name in shown and name != "mlu")
         scopes.append(Scope("arguments", "Arguments", tuple(arguments)))
     names = names_of(focus)
 
@@ -206,8 +206,8 @@ def count_of(value: object) -> int:
     if isinstance(value, Parted):
         return min(value.count, LONGEST)
     if isinstance(value, Ptr):
-        known = value.view.nbytes >= 0 and 0 <= value.index < value.view.size
-        return min(value.view.size - value.index, LONGEST) if known else 0
+        inside = value.view.nbytes >= 0 and 0 <= value.index < value.view.size
+        return min(value.view.size - value.index, LONGEST) if inside else 0
     if isinstance(value, np.ndarray):
         return min(len(value), LONGEST) if value.ndim else 0
     if isinstance(value, list | tuple | Mapping):
@@ -216,11 +216,11 @@ def count_of(value: object) -> int:
 
 
 def parts(
-    found: Variable, first: int = 0, count: int | None = None, paused: PausedRun | None = None
+    whole: Variable, first: int = 0, count: int | None = None, paused: PausedRun | None = None
 ) -> list[Variable]:
     """Return the parts of a value from *first* on: elements of pointers and arrays, items of tuples, lists and mappings."""
-    stop = found.count if count is None else min(found.count, first + count)
-    value, path = found.value, found.path
+    stop = whole.count if count is None else min(whole.count, first + count)
+    value, path = whole.value, whole.path
     if isinstance(value, Ptr):
         shown = elements(value.view.array[value.index + first : value.index + stop])
         places = [f"{path}[{n}]" if path else "" for n in range(first, stop)]
@@ -232,16 +232,16 @@ def parts(
     if isinstance(value, Parted):
         rows = value.parts(first, stop)
     elif isinstance(value, Mapping):
-        rows = ((repr(key), f"[{key!r}]", one) for key, one in list(value.items())[first:stop])
+        rows = ((repr(key), f"[{key!r}]", part) for key, part in list(value.items())[first:stop])
     else:
         rows = ((f"[{n}]", f"[{n}]", value[n]) for n in range(first, stop))
-    return [variable(name, one, paused, f"{path}{behind}" if path else "") for name, behind, one in rows]
+    return [variable(name, part, paused, f"{path}{behind}" if path else "") for name, behind, part in rows]
 
 
 def line_stops(session: "DebugSession", file: str) -> dict[int, int]:
     """Return the numbers of the enabled breakpoints at lines of *file*, by their lines."""
-    made = ((b.location, b.number) for b in session.breakpoints.values() if b.enabled)
-    return {at.line: n for at, n in made if isinstance(at, LineLocation) and at.file == file}
+    placed = ((b.location, b.number) for b in session.breakpoints.values() if b.enabled)
+    return {at.line: n for at, n in placed if isinstance(at, LineLocation) and at.file == file}
 
 
 def _type(value: object) -> str:

@@ -98,7 +98,7 @@ def explained(record: "CallRecord") -> Explanation:
         padding=_padding(record),
         lanes={name: 1 - used for name, used in shares.items()},
         busy=busy_of(record),
-        overlap=weighted(record, lambda one: one.overlap),
+        overlap=weighted(record, lambda launch: launch.overlap),
         waits=waits_of(record),
         memory={n: u.high_water / u.capacity for n, u in record.memory.items() if u.capacity},
         **({} if about is None else {name: getattr(about, name) for name in _OF_THE_LONGEST}),
@@ -159,12 +159,14 @@ def costliest_of(every: Sequence[Line], bound: str) -> CostliestLine | None:
     lines = [line for line in every if line.line]
     total = sum(line.busy_us.get(bound, 0.0) for line in lines)
     if bound in PIPES and total > 0:
-        line = max(lines, key=lambda one: one.busy_us.get(bound, 0.0))
+        line = max(lines, key=lambda each: each.busy_us.get(bound, 0.0))
         pipe = bound if "DMA" in bound else f"{bound} pipe"
         words = f"keeps the {pipe} busy for {percent(line.busy_us[bound] / total)} of what it is busy"
     elif any(line.time_us for line in lines):
-        line = max(lines, key=lambda one: one.time_us)
-        words = f"costs {percent(line.time_us / sum(one.time_us for one in lines))} of the time of all cores"
+        line = max(lines, key=lambda each: each.time_us)
+        words = (
+            f"costs {percent(line.time_us / sum(each.time_us for each in lines))} of the time of all cores"
+        )
     else:
         return None
     text = linecache.getline(line.file, line.line).strip()
@@ -268,12 +270,12 @@ def _padding(record: "CallRecord") -> float | None:
 
 def waits_of(record: "CallRecord") -> dict[str, float]:
     """Return the shares of the tasks' time that are waits, over all launches."""
-    return _shares(record, lambda one: one.waits)
+    return _shares(record, lambda launch: launch.waits)
 
 
 def busy_of(record: "CallRecord") -> dict[str, float]:
     """Return each pipe's share of the time of all launches, the mean of the working cores."""
-    return _shares(record, lambda one: one.busy)
+    return _shares(record, lambda launch: launch.busy)
 
 
 def _shares(record: "CallRecord", of: Callable[[Figures], Mapping[str, float]]) -> dict[str, float]:

@@ -61,9 +61,9 @@ def efficiency_table(records: Sequence[CallRecord]) -> RenderableType:
 
 
 def _notes(first: str, records: Sequence[CallRecord]) -> Text:
-    found = [record.efficiency for record in records if record.efficiency is not None]
+    figures = [record.efficiency for record in records if record.efficiency is not None]
     # The sentence is printed only below tables to which it applies.
-    over = any(efficiency.io_efficiency > 1 for efficiency in found)
+    over = any(efficiency.io_efficiency > 1 for efficiency in figures)
     return Text(" ".join(filter(None, (first, engines(records), OVER if over else ""))), style="dim")
 
 
@@ -195,7 +195,7 @@ def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
     if efficiency is not None:
         force = count(efficiency.compute_force)
         yield "hardware time", _predicted(efficiency.hardware_time_us, record.time_band)
-        wide = dict.fromkeys(str(one) for launch in record.launches for one in launch.unsure)
+        wide = dict.fromkeys(str(part) for launch in record.launches for part in launch.unsure)
         if wide:
             yield "wide band", "; ".join(wide)
         yield (
@@ -211,8 +211,8 @@ def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
         yield "class", judged.grade
         yield "rule", _met(judged, record.rule)
     yield from _causes(explained(record))
-    for one in record.advice:
-        yield "would help", str(one)
+    for part in record.advice:
+        yield "would help", str(part)
     for launch in record.launches:
         dim = ", ".join(map(str, launch.dim))
         yield "launch", f"{launch.kernel}<<<({dim}), {launch.kind}>>>, {microseconds(launch.time_us)} us"
@@ -282,13 +282,13 @@ EXPLANATION_NOTE = (
 
 def why_table(records: Sequence[CallRecord], board: str) -> RenderableType:
     """Return the numbers that explain the calls on *board*; launches that were not timed have none."""
-    made = [(record, explained(record)) for record in records if record.board == board]
-    pipes = {pipe for _, why in made for pipe, part in (why.busy or {}).items() if part > 0}
+    pairs = [(record, explained(record)) for record in records if record.board == board]
+    pipes = {pipe for _, why in pairs for pipe, part in (why.busy or {}).items() if part > 0}
     columns = [figure for figure in WHY if not figure.pipe or figure.pipe in pipes]
     numbers = [figure.terminal for figure in columns]
     title = f"what explains it on {board}"
     shown = table("case", *numbers, right=numbers, fold=("case",), title=title, tight=True)
-    for operator, calls in groupby(made, key=lambda pair: pair[0].operator):
+    for operator, calls in groupby(pairs, key=lambda pair: pair[0].operator):
         shown.add_row(heading(operator))
         for record, why in calls:
             shown.add_row(case_cell(record), *(figure.words(why) for figure in columns))
@@ -301,7 +301,7 @@ def sentences(records: Sequence[CallRecord]) -> Iterator[Text]:
     for record in records:
         name = f"{record.operator} {record.title} on {record.board}"
         yield Text.assemble((name, "bold"), f": {explained(record).sentence}")
-        yield from (Text(f"  would help: {one}", style="dim") for one in record.advice)
+        yield from (Text(f"  would help: {change}", style="dim") for change in record.advice)
 
 
 # -- the time of each line -------------------------------------------------------------------------
@@ -381,6 +381,6 @@ def advice_table(changes: Sequence[Advice]) -> RenderableType:
     """Return *changes* as a table for a terminal."""
     title = "  what would help, each by itself"
     shown = table("change", "us", "faster", right=("us", "faster"), fold=("change",), title=title)
-    for one in changes:
-        shown.add_row(one.change, f"{one.time_us:,.2f}", f"{one.gain:.2f}x")
+    for change in changes:
+        shown.add_row(change.change, f"{change.time_us:,.2f}", f"{change.gain:.2f}x")
     return shown

@@ -111,10 +111,10 @@ def _variables(state: State, arguments: Arguments) -> Body:
     first = int(arguments.get("start") or 0)
     count = int(arguments.get("count") or 0) or None
     if held.whole is None:
-        found = list(held.variables)[first : None if count is None else first + count]
+        parts = list(held.variables)[first : None if count is None else first + count]
     else:
-        found = values.parts(held.whole, first, count, state.session.look())
-    return {"variables": [_variable(state, held.frame, one) for one in found]}
+        parts = values.parts(held.whole, first, count, state.session.look())
+    return {"variables": [_variable(state, held.frame, part) for part in parts]}
 
 
 def _variable(state: State, frame: FrameAt, variable: values.Variable) -> dict[str, Any]:
@@ -210,9 +210,9 @@ def _frame(state: State, arguments: Arguments) -> FrameAt:
     number = arguments.get("frameId")
     if number is None:
         return FrameAt(state.session.focus or "", state.session.level)
-    found: FrameAt = state.target(number, FrameAt)
-    found.focus(state.session)
-    return found
+    frame: FrameAt = state.target(number, FrameAt)
+    frame.focus(state.session)
+    return frame
 
 
 def _completions(state: State, arguments: Arguments) -> Body:
@@ -282,22 +282,22 @@ def _disassemble(state: State, arguments: Arguments) -> Body:
     # Limited here, since the editor chooses the count.
     last = first + min(int(arguments["instructionCount"]), 4096) - 1
     paused = session.watched(history=True)
-    known = {op.moment: _instruction(clock, paused, op) for op in paused.recent}
+    shown = {op.moment: _instruction(clock, paused, op) for op in paused.recent}
     ends = session.recorded.moments
     if clock is not None and not session.position.at_end and last > session.position.moment:
         here = session.position
         with session.beside(Position(here.launch, last), since=here.moment, watching=_Passing()) as coming:
-            known = {op.moment: _instruction(clock, coming, op) for op in coming.recent} | known
+            shown = {op.moment: _instruction(clock, coming, op) for op in coming.recent} | shown
         ends = session.recorded.moments
-    found = []
+    rows = []
     for moment in range(first, last + 1):
         behind = ends is not None and moment > ends
         text = (
             "(the launch is over)" if behind else "(before the launch)" if moment < 1 else "(not known here)"
         )
         nothing = {"instruction": text, "presentationHint": "invalid"}
-        found.append({"address": hex(max(moment, 0))} | known.get(moment, nothing))
-    return {"instructions": found}
+        rows.append({"address": hex(max(moment, 0))} | shown.get(moment, nothing))
+    return {"instructions": rows}
 
 
 class _Passing(RunListener):
@@ -372,9 +372,9 @@ def _source(state: State, arguments: Arguments) -> Body:
 
 def _exception_info(state: State, _arguments: Arguments) -> Body:
     error = state.session.stop.error
-    found = found_by(state.session.stop)
-    if error is None and found is not None:
-        return {"exceptionId": found[0], "description": found[1], "breakMode": "always"}
+    finding = found_by(state.session.stop)
+    if error is None and finding is not None:
+        return {"exceptionId": finding[0], "description": finding[1], "breakMode": "always"}
     if error is None:
         raise UsageError("there is no fault and no finding here")
     kind = type(error).__name__

@@ -67,7 +67,7 @@ def _lines(state: State, arguments: Arguments) -> Body:
     wanted = arguments.get("breakpoints")
     if wanted is None:
         wanted = [{"line": line} for line in arguments.get("lines", ())]
-    return {"breakpoints": [_line(state, owner, path, one) for one in wanted]}
+    return {"breakpoints": [_line(state, owner, path, asked) for asked in wanted]}
 
 
 def _line(state: State, owner: str, path: str, arguments: Arguments) -> dict[str, Any]:
@@ -129,12 +129,12 @@ def _watch(state: State, arguments: Arguments) -> dict[str, Any]:
 def _instructions(state: State, arguments: Arguments) -> Body:
     """Set breakpoints on instructions, whose addresses are their moments."""
     _forget(state, "instructions")
-    found = []
+    bodies = []
     for argument in arguments["breakpoints"]:
         moment = _moment(argument["instructionReference"]) + int(argument.get("offset", 0))
         body = _set(state, "instructions", argument, f"moment {moment}")
-        found.append(body | {"instructionReference": hex(moment)})
-    return {"breakpoints": found}
+        bodies.append(body | {"instructionReference": hex(moment)})
+    return {"breakpoints": bodies}
 
 
 def _moment(reference: object) -> int:
@@ -150,14 +150,14 @@ def _exceptions(state: State, arguments: Arguments) -> Body:
     options = [*plain, *arguments.get("filterOptions", ())]
     names = [option["filterId"] for option in options]
     state.faults = "faults" in names
-    found = []
+    bodies = []
     for name, option in zip(names, options, strict=True):
         if name == "findings":
             rule = (option.get("condition") or "").strip()
-            found.append(_set(state, "exceptions", {}, f"finding {rule}".strip()))
+            bodies.append(_set(state, "exceptions", {}, f"finding {rule}".strip()))
         else:
-            found.append({"verified": name == "faults"})
-    return {"breakpoints": found}
+            bodies.append({"verified": name == "faults"})
+    return {"breakpoints": bodies}
 
 
 def _locations(state: State, arguments: Arguments) -> Body:
@@ -183,13 +183,13 @@ def _made(
     """Set the breakpoint that *make* constructs, with the editor's conditions; if it cannot be set, return the reason."""
     try:
         counted, log = _hits(arguments.get("hitCondition")), _log(state, arguments.get("logMessage"))
-        made = make(arguments.get("condition") or None)
+        point = make(arguments.get("condition") or None)
     except MlusimError as error:
         return {"verified": False, "message": one_line(error), "reason": "failed"}
-    made.counted, made.log = counted, log
+    point.counted, point.log = counted, log
     # The owner is stored, so that the next request of this kind replaces these breakpoints and no others.
-    body = breakpoint_body(made.number, made)
-    state.asked[made.number] = Asked(owner, made, body)
+    body = breakpoint_body(point.number, point)
+    state.asked[point.number] = Asked(owner, point, body)
     return body
 
 
@@ -289,7 +289,9 @@ def _goto_targets(state: State, arguments: Arguments) -> Body:
     back = f"back to the last time line {line} was reached"
     on = f"on to the next time line {line} is reached"
     targets = ((Target(file, line, back=True), back), (Target(file, line, back=False), on))
-    return {"targets": [{"id": state.number(one), "label": text, "line": line} for one, text in targets]}
+    return {
+        "targets": [{"id": state.number(target), "label": text, "line": line} for target, text in targets]
+    }
 
 
 def _go_to_cycle(state: State, arguments: Arguments) -> None:

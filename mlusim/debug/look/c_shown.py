@@ -37,7 +37,7 @@ def in_form(value: Any, letter: str, bits: int = 0) -> str:
     this form.
     """
     if isinstance(value, np.ndarray):
-        return "{" + ", ".join(in_form(one, letter) for one in value.reshape(-1)) + "}"
+        return "{" + ", ".join(in_form(number, letter) for number in value.reshape(-1)) + "}"
     if isinstance(value, Ptr):
         value = value.address
     if not isinstance(value, int | float | np.generic):
@@ -92,8 +92,8 @@ class CValue(Parted):
         kind = self.type
         if isinstance(kind, t.Array):
             step, every = t.elements_in(kind.of), range(kind.count)[first:stop]
-            made = ((n, self._part(_element(self.value, n * step, kind.of), kind.of)) for n in every)
-            return [(f"[{n}]", f"[{n}]", one) for n, one in made]
+            pairs = ((n, self._part(_element(self.value, n * step, kind.of), kind.of)) for n in every)
+            return [(f"[{n}]", f"[{n}]", part) for n, part in pairs]
         arrow = "->" if isinstance(kind, t.Pointer) else "."
         fields = _fields(kind.to if isinstance(kind, t.Pointer) else kind)[first:stop]
         return [(f.name, f"{arrow}{f.name}", self._part(_member(self.value, f), f.type)) for f in fields]
@@ -125,9 +125,9 @@ def elements_from(answer: Answer, count: int, place: str) -> CValue | None:
 
     Raises `UsageError` if there are fewer.
     """
-    if answer.typed is None or answer.scope is None or (made := _begun(answer.typed)) is None:
+    if answer.typed is None or answer.scope is None or (begun := _begun(answer.typed)) is None:
         return None
-    held, kind, there = made
+    held, kind, there = begun
     if not 1 <= count <= there:
         some = f"give 1 to {there} {plural(there, 'element')}"
         has = some if there else "a value that is computed has no place"
@@ -135,13 +135,13 @@ def elements_from(answer: Answer, count: int, place: str) -> CValue | None:
     return CValue(held, t.Array(kind, count), answer.scope.module.enumerations)
 
 
-def _begun(found: Typed) -> tuple[Any, t.Type, int] | None:
+def _begun(typed: Typed) -> tuple[Any, t.Type, int] | None:
     """Return the first element, the element type, and the number of elements; None for numbers in memory."""
-    held, kind = found.value, found.type
+    held, kind = typed.value, typed.type
     if isinstance(kind, t.Pointer):
         kind = kind.to
     elif not isinstance(kind, t.Array):
-        held = found.place
+        held = typed.place
     kind = t.element_of(kind)  # those of an array are adjacent
     if isinstance(held, Items):
         return held, kind, len(held.items) - held.offset
@@ -150,7 +150,7 @@ def _begun(found: Typed) -> tuple[Any, t.Type, int] | None:
     if isinstance(held, Object | Cell):
         return Items([held.here], None), kind, 1
     if held is None:  # a single variable, or a computed value that is not in memory
-        return Items([found.value], None), kind, 1 if found.text else 0
+        return Items([typed.value], None), kind, 1 if typed.text else 0
     return None
 
 
@@ -224,9 +224,9 @@ def _number(place: Ptr) -> Any:
 def _braces(whole: CValue, paused: PausedRun | None, letter: str) -> str:
     named = not isinstance(whole.type, t.Array)
     parts = whole.parts(0, None if named else SHOWN)
-    made = [(f"{name} = " if named else "") + _inside(part, paused, letter) for name, _, part in parts]
-    made += ["..."] * (len(parts) < whole.count)
-    text = "{" + ", ".join(made) + "}"
+    texts = [(f"{name} = " if named else "") + _inside(part, paused, letter) for name, _, part in parts]
+    texts += ["..."] * (len(parts) < whole.count)
+    text = "{" + ", ".join(texts) + "}"
     return text if len(text) <= 4 * WIDE else text[: 4 * WIDE - 3] + "..."
 
 

@@ -54,8 +54,8 @@ class FollowedTrail:
     def calls(self, where: int, event: int) -> list[int]:
         """Return the calls made by the statement *event* of activation *where*, as activations."""
         if not self._children:
-            for number, one in enumerate(self.trail.activations):
-                self._children.setdefault((one.parent, one.called), []).append(number)
+            for number, activation in enumerate(self.trail.activations):
+                self._children.setdefault((activation.parent, activation.called), []).append(number)
         return self._children.get((where, event), [])
 
     def issuing(self, moment: int, file: str, line: int) -> "TrailPoint | None":
@@ -205,9 +205,9 @@ class TrailPoint:
             for argument, (_, _, root) in enumerate(site.given):
                 if root is None or (root.kind, root.name) != (kind, name) or not _overlap(root.path, path):
                     continue
-                found = self._in_call(site, argument, path[len(root.path) :])
-                if found is not None:
-                    return found
+                point = self._in_call(site, argument, path[len(root.path) :])
+                if point is not None:
+                    return point
         return None
 
     def _in_call(
@@ -216,9 +216,9 @@ class TrailPoint:
         for child in reversed(self.followed.calls(self.where, self.at)):
             function = self.followed.trail.activations[child].function
             if function.code.co_name == site.name and argument < len(function.parameters):
-                found = TrailPoint(self.followed, child, END).through(function.parameters[argument], path)
-                if found is not None:
-                    return found
+                point = TrailPoint(self.followed, child, END).through(function.parameters[argument], path)
+                if point is not None:
+                    return point
         return None
 
     def given(self, name: str) -> tuple[str, Reads, Read | None] | None:
@@ -227,11 +227,11 @@ class TrailPoint:
         parameters = active.function.parameters
         if active.parent < 0 or active.called < 0 or name not in parameters:
             return None
-        made, piece = self.followed.calls(active.parent, active.called), self.caller.began.piece
+        calls, piece = self.followed.calls(active.parent, active.called), self.caller.began.piece
         sites = (
             [s for s in piece.calls if s.name == active.function.code.co_name] if piece is not None else []
         )
-        same = [c for c in made if self.followed.trail.activations[c].function is active.function]
+        same = [c for c in calls if self.followed.trail.activations[c].function is active.function]
         if not sites:
             return None
         turn = same.index(self.where) if self.where in same else 0
@@ -270,7 +270,7 @@ class TrailPoint:
             if piece.parent is not None and piece.parent.test is not None and piece.role:
                 tests.append(piece.parent)
             piece = piece.parent
-        return next((self.moved(event).decided() for event, one in self.before() if one in tests), None)
+        return next((self.moved(event).decided() for event, test in self.before() if test in tests), None)
 
     def decided(self) -> "TrailPoint":
         """Return the point at which the evaluation of the condition began: a switch is recorded again at each of its labels."""

@@ -60,15 +60,14 @@ class _Order(RunObserver):
         """Record the task that begins, at a moment of its own."""
         before = self.latest
         super().task_begin(core)
-        own = core
-        self._groups += own.union is not before
+        self._groups += core.union is not before
         mark = mark_here(self, self._groups)
         ended = None
         if mark is not None:
             self._milestones.note(mark)
             if len(self.cores) == 1 and mark.members == self.begun - 1:
                 ended = mark.groups, mark.members
-        self.tasks.append(PassedTask(name_of(own), -1 if own.place.memory_core else own.place.task, ended))
+        self.tasks.append(PassedTask(name_of(core), -1 if core.place.memory_core else core.place.task, ended))
 
 
 def first_stop(
@@ -80,17 +79,17 @@ def first_stop(
     that everything has to be observed: a task that is active in the run *here* may reach a breakpoint, or nothing is
     known, since Python runs the launch or compiling would take longer.
     """
-    session, sought = recorded.session, [_sought(one) for one in points]
+    session, sought = recorded.session, [_sought(place) for place in points]
     # C follows the default schedule on the program's own bytes; anything else needs observation in Python.
     if session.native is None or recorded.edits or explored(session):
         return 0, 0
     engine = Engine.asked(session.request.options.engine)
     if None in sought or not engine.is_worth_compiling(session.request):
         return 0, 0
-    wanted = [one for one in sought if one is not None]
+    wanted = [place for place in sought if place is not None]
     # A line could be missed if C does not count every visit.
     plan: LinkPlan = session.request.kernel.plan  # type: ignore[attr-defined] # of BANG C
-    if not Lines().union(*(one.lines or () for one in wanted)) <= told_lines(plan):
+    if not Lines().union(*(place.lines or () for place in wanted)) <= told_lines(plan):
         return 0, 0
     if recorded.passed is None:
         recorded.passed = _passed(recorded, engine)
@@ -104,7 +103,8 @@ def first_stop(
             continue
         last = passed.failed and number == len(passed.tasks) - 1
         if last or any(
-            one.task in (None, task.name) and (one.lines is None or one.lines & lines) for one in wanted
+            place.task in (None, task.name) and (place.lines is None or place.lines & lines)
+            for place in wanted
         ):
             again = any(other.name in begun for other in passed.tasks[start:])
             return (0, 0) if again else ahead

@@ -95,9 +95,9 @@ class KeptLaunch:
     @classmethod
     def of(cls, index: int, session: "Session", room: int) -> "KeptLaunch":
         """Store the launch that is about to begin; its snapshots may take *room* bytes."""
-        found = session.given
+        memories = session.given
         # Read-only tensors need no copy.
-        tensors = {a: a.raw.copy() for a in found if a.writable}
+        tensors = {a: a.raw.copy() for a in memories if a.writable}
         body = session.request.kernel.body
         code = getattr(body, "__code__", None)
         owned = Owned(code.co_filename if code is not None else "", getattr(body, "__globals__", None))
@@ -107,7 +107,7 @@ class KeptLaunch:
     def change(self, edit: Edit) -> None:
         """Add a change by hand; drop the changes at later positions, and everything that was counted in runs without this one."""
         # Another change at the same position stays: they are applied in the user's order.
-        self.edits = [one for one in self.edits if one.position <= edit.position] + [edit]
+        self.edits = [earlier for earlier in self.edits if earlier.position <= edit.position] + [edit]
         # Snapshots and marks were made without the change.
         self.milestones = Milestones(0)
         self.moments = self.clock = None
@@ -129,8 +129,8 @@ class KeptLaunch:
     def homes(self) -> dict[Allocation, DType]:
         """The program's own allocations behind the tensors and pointers among the arguments, with their element types."""
         request = self.session.request
-        found = ((allocation_of(a), a) for a in (*request.leaves, *request.variables))
-        return {allocation: argument.dtype for allocation, argument in found if allocation is not None}
+        arguments = ((allocation_of(a), a) for a in (*request.leaves, *request.variables))
+        return {allocation: argument.dtype for allocation, argument in arguments if allocation is not None}
 
     @property
     def kernel(self) -> str:
@@ -145,14 +145,14 @@ class KeptLaunch:
     def elsewhere(self, wanted: Callable[[str, str], bool]) -> list[UserFunction]:
         """Return the BANG C functions that kernels of the program can reach and for which *wanted*(file, name) is true."""
         files: Iterable[Any] = getattr(self.session.request.kernel, "beside", tuple)()
-        found = (
+        codes = (
             file.function(form.symbol).code
             for file in files
             for form in file.form.functions.values()
             if form.kind != "host" and not form.external and form.problem is None
             if wanted(form.span.file, form.name)
         )
-        return [UserFunction(code.co_name, code) for code in found if self.owned(code.co_filename)]
+        return [UserFunction(code.co_name, code) for code in codes if self.owned(code.co_filename)]
 
     @property
     def parameters(self) -> list[str]:
@@ -175,18 +175,18 @@ class KeptLaunch:
         The session has copies of the tensors; the second value maps each tensor to its copy.
         Raises `UsageError` if the initial bytes of the tensors were dropped.
         """
-        kept = self.tensors if snapshot is None else snapshot.tensors
-        if self.tensors is None or kept is None:
+        contents = self.tensors if snapshot is None else snapshot.tensors
+        if self.tensors is None or contents is None:
             raise UsageError(
                 f"launch {self.index} is no longer in the debugger's history; start again with a larger --history"
             )
         copies: dict[Allocation, Allocation] = {}
         request = self.session.request
         arguments = [
-            mapped(argument, lambda part: _copied(part, kept, copies), compiled=request.kernel.compiled)
+            mapped(argument, lambda part: _copied(part, contents, copies), compiled=request.kernel.compiled)
             for argument in request.arguments
         ]
-        variables = [_copied(variable, kept, copies) for variable in request.variables]
+        variables = [_copied(variable, contents, copies) for variable in request.variables]
         groups = 0 if snapshot is None else snapshot.groups
         session = self.session.again(
             arguments,
@@ -203,14 +203,14 @@ class KeptLaunch:
         return session, copies
 
 
-def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Allocation, Allocation]) -> Any:
+def _copied(argument: Any, contents: Mapping[Allocation, Bytes], copies: dict[Allocation, Allocation]) -> Any:
     """Return an argument of another run: a tensor or pointer into a copy, or any other value unchanged."""
     original = allocation_of(argument)
-    if original is None or original not in kept:
+    if original is None or original not in contents:
         return argument
     twin = copies.get(original)
     if twin is None:
-        twin = Allocation(original.space, original.address, kept[original].copy(), original.declared)
+        twin = Allocation(original.space, original.address, contents[original].copy(), original.declared)
         twin.filled, twin.given, twin.launches = original.filled, original.given, original.launches
         copies[original] = twin
     if isinstance(argument, DeviceTensor):
@@ -299,18 +299,18 @@ class Pins:
     @classmethod
     def of(cls, body: Callable[..., Any], owned: Owned) -> "Pins":
         """Record the bindings of the variables that *body* and the functions that it can reach name."""
-        found: dict[Any, tuple[_Cell | _Global, Any]] = {}
+        settings: dict[Any, tuple[_Cell | _Global, Any]] = {}
         for function in functions_of(body, owned):
             for cell in function.__closure__ or ():
                 try:
-                    found.setdefault(id(cell), (_Cell(cell), cell.cell_contents))
+                    settings.setdefault(id(cell), (_Cell(cell), cell.cell_contents))
                 except ValueError:
                     continue  # not bound yet
             names = function.__globals__
             for name in function.__code__.co_names:
                 if name in names:
-                    found.setdefault((id(names), name), (_Global(names, name), names[name]))
-        pairs = list(found.values())
+                    settings.setdefault((id(names), name), (_Global(names, name), names[name]))
+        pairs = list(settings.values())
         return cls(tuple(variable for variable, _ in pairs), tuple(value for _, value in pairs))
 
     def hold(self) -> Hold:

@@ -165,17 +165,16 @@ class Tracer(RunObserver, Tracing):
         """Count a moment: a task begins; its lines are traced if those of other tasks are."""
         before = self.latest
         super().task_begin(core)
-        own = core
         if self.asleep or self.dozing:
-            self._watches[own] = own.mlu.watch, own.scalars
-            own.listen(*((None, None) if self.asleep else self._dozing(own)))
-        if own.union is not before:
+            self._watches[core] = core.mlu.watch, core.scalars
+            core.listen(*((None, None) if self.asleep else self._dozing(core)))
+        if core.union is not before:
             self._begin_group()
-        if self.asleep and own.in_python and not self._in_python and self.session is not None:
+        if self.asleep and core.in_python and not self._in_python and self.session is not None:
             self._take_over(self.session)
         if self.tracing:
             sys.settrace(self._call)
-        self._rare(BEGIN, own, "task begins")
+        self._rare(BEGIN, core, "task begins")
 
     def issue(self, effect: Effect) -> None:
         """Count a moment: an instruction is issued."""
@@ -364,13 +363,13 @@ class Tracer(RunObserver, Tracing):
         if op.effect is None:
             return self._stoppers
         key = op.effect.step, op.kind is LANDING
-        found = self._known.get(key)
-        if found is None:
+        stoppers = self._known.get(key)
+        if stoppers is None:
             if len(self._known) >= STEPS:
                 self._known.clear()
-            found = tuple(s for s in self._stoppers if s.follows(op.effect.step, key[1]))
-            self._known[key] = found
-        return found
+            stoppers = tuple(s for s in self._stoppers if s.follows(op.effect.step, key[1]))
+            self._known[key] = stoppers
+        return stoppers
 
     def _hit(self, kind: str, core: Core | None, hits: list[tuple[Stopper, str]], op: Op | None) -> None:
         self._stop(with_hits(hits, Stop(Position(self.launch, self.moment, self.lines), kind, core, op)))
@@ -449,9 +448,9 @@ class Tracer(RunObserver, Tracing):
     def _note_lines(self) -> None:
         """Record the numbers of the only lines at which something can happen; None if it can happen at any line."""
         only = [stopper.at_only for stopper in self._line_stoppers]
-        known = [numbers for numbers in only if numbers is not None]
-        some = self._edits or len(known) < len(only)
-        self._only = None if some else frozenset[int]().union(*known)
+        lines = [numbers for numbers in only if numbers is not None]
+        some = self._edits or len(lines) < len(only)
+        self._only = None if some else frozenset[int]().union(*lines)
 
     def _line(self, frame: FrameType, event: str, argument: object) -> Trace | None:
         if self._only is not None and self._goal_lines <= 0 and frame.f_lineno not in self._only:

@@ -33,15 +33,15 @@ def reachable(body: object, owned: Owned) -> list[UserFunction]:
 
 def functions_of(body: object, owned: Owned) -> list[FunctionType]:
     """Return the functions of `reachable` as Python function objects."""
-    found: dict[CodeType, FunctionType] = {}
+    functions: dict[CodeType, FunctionType] = {}
     waiting = [body]
     while waiting:
         function = _function(waiting.pop(0))
-        if function is None or function.__code__ in found or not owned(function.__code__.co_filename):
+        if function is None or function.__code__ in functions or not owned(function.__code__.co_filename):
             continue
-        found[function.__code__] = function
+        functions[function.__code__] = function
         waiting += _named(function)
-    return list(found.values())
+    return list(functions.values())
 
 
 PLAIN: tuple[type, ...] = (str, bytes, int, float, tuple, list, dict, set, frozenset, type(None))
@@ -134,17 +134,17 @@ def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> User
 def find_functions(name: str, near: Iterable[UserFunction], owned: Owned) -> list[UserFunction]:
     """Return the functions that `find_function` would choose from; for a template's name, all instantiations."""
     near = list(near)
-    made = [f for f in near if f.name.partition("<")[0] == name]
-    found = [f for f in near if f.name == name] or made or [f for f in _loaded(owned) if f.name == name]
-    if not found:
+    instances = [f for f in near if f.name.partition("<")[0] == name]
+    named = [f for f in near if f.name == name] or instances or [f for f in _loaded(owned) if f.name == name]
+    if not named:
         raise UsageError(
             f"there is no function, intrinsic or file {name!r}; `info functions` lists the kernel's functions, "
             "`mlusim isa` the intrinsics"
         )
-    files = {f.code.co_filename for f in found}
+    files = {f.code.co_filename for f in named}
     if len(files) > 1:
         raise UsageError(f"{name} is in {', '.join(sorted(files))}; name the line instead, as FILE:LINE")
-    return list({f.name: f for f in reversed(found)}.values())[::-1]
+    return list({f.name: f for f in reversed(named)}.values())[::-1]
 
 
 def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) -> tuple[str, int]:
@@ -152,14 +152,14 @@ def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) 
 
     Raises `UsageError` for an unknown or ambiguous file and for a line without code.
     """
-    found = _lines_by_file(file, near, owned)
-    if not found:
+    by_file = _lines_by_file(file, near, owned)
+    if not by_file:
         raise UsageError(f"no loaded file is called {file}; `info functions` lists the kernel's files")
-    if len(found) > 1:
+    if len(by_file) > 1:
         raise UsageError(
-            f"{file} may be {' or '.join(map(shown_file, sorted(found)))}; write more of the path"
+            f"{file} may be {' or '.join(map(shown_file, sorted(by_file)))}; write more of the path"
         )
-    path, lines = found.popitem()
+    path, lines = by_file.popitem()
     if line not in lines:
         behind = min((n for n in lines if n > line), default=None)
         last = f"the last line with code is {max(lines, default=0)}"
@@ -188,10 +188,10 @@ def code_lines(name: str, near: Iterable[UserFunction], owned: Owned) -> list[in
 
 def _lines_by_file(name: str, near: Iterable[UserFunction], owned: Owned) -> dict[str, set[int]]:
     """Return the lines with code of each loaded file called *name*; if functions in *near* match, only of their files."""
-    found = [f for f in near if ends_with(f.code.co_filename, name)]
-    found = found or [f for f in _loaded(owned, name) if ends_with(f.code.co_filename, name)]
-    lines: dict[str, set[int]] = {f.code.co_filename: set() for f in found}
-    for function in (*found, *(f for file in lines for f in _loaded(owned, file))):
+    of_file = [f for f in near if ends_with(f.code.co_filename, name)]
+    of_file = of_file or [f for f in _loaded(owned, name) if ends_with(f.code.co_filename, name)]
+    lines: dict[str, set[int]] = {f.code.co_filename: set() for f in of_file}
+    for function in (*of_file, *(f for file in lines for f in _loaded(owned, file))):
         if function.code.co_filename in lines:
             lines[function.code.co_filename] |= function.lines
     return lines
