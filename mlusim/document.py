@@ -147,7 +147,28 @@ PagePart: TypeAlias = (
 )
 
 
-# -- Markdown and JSON ------------------------------------------------------------------------------
+# -- plain text, Markdown and JSON -------------------------------------------------------------------
+
+# Plain tables: columns are as wide as their texts, whatever the terminal's width, so that tests see what
+# users see.
+
+
+def text_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as text with two blanks between its columns; empty columns are left out."""
+    every = [heads, *rows]
+    columns = [column for column in zip(*every, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in columns]
+    return "\n".join(
+        "  ".join(column[n].ljust(width) for column, width in zip(columns, widths, strict=True)).rstrip()
+        for n in range(len(every))
+    )
+
+
+def text_pairs(rows: Iterable[tuple[str, str]]) -> str:
+    """Return names and values as text, one pair per line."""
+    pairs = list(rows)
+    width = max((len(name) for name, _ in pairs), default=0)
+    return "\n".join(f"{name.ljust(width)}  {value}" for name, value in pairs)
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -317,13 +316,12 @@ def _refuse_odd_schedules(args: argparse.Namespace) -> None:
 
 
 def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
-    if args.output:
-        write_text(args.output, FORMATS[form](report))
-        show.remark(f"{args.output}: {summary(report)}")
-    elif form == "text":
+    if form == "text" and not args.output:
         show.put(map(Unfolded, renderables(report)))
-    else:
-        sys.stdout.write(FORMATS[form](report))
+        return
+    write_text(args.output, FORMATS[form](report))
+    if args.output:
+        show.remark(f"{args.output}: {summary(report)}")
 
 
 def _record(name: str, runs: Sequence[Checked]) -> None:

@@ -18,6 +18,7 @@ from mlusim.debug import Console, DebugSession, Reply
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.tui.terminal import Terminal, terminal_taken
 from mlusim.debug.worker import interruptible
+from mlusim.document import Document
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import lines_shown, read_text
 from mlusim.installing import missing_packages
@@ -69,11 +70,11 @@ def run(args: argparse.Namespace) -> int:
                 if not (args.command or args.script):
                     return _interactive(console)
                 replies = _scripted(args, console)
-            document, code = _document(console, replies), _code(console, all(r.ok for _, r in replies))
+            facts, code = _facts(console, replies), _code(console, all(r.ok for _, r in replies))
         finally:
             console.session.close()
-    if args.json:
-        show.emit(document)
+    # The text of each answer was printed as it came.
+    show.say(Document(lambda: facts, lambda: ()), json=args.json)
     return code
 
 
@@ -142,12 +143,12 @@ def _given(args: argparse.Namespace) -> Iterator[str]:
         yield from (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
 
 
-def _document(console: Console, replies: list[tuple[str, Reply]]) -> dict[str, Any]:
+def _facts(console: Console, replies: list[tuple[str, Reply]]) -> dict[str, Any]:
     session = console.session
     site = session.site() if session.launches else None
     return {
         "program": session.program.name,
-        "commands": [{"command": text, "ok": reply.ok, "answer": reply.text} for text, reply in replies],
+        "commands": [reply.facts(line) for line, reply in replies],
         "ended": session.ended,
         "position": {"launch": session.position.launch, "moment": None if session.position.at_end else session.position.moment, "lines": session.position.lines if session.position.exact else None},
         "task": session.focus,

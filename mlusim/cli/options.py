@@ -124,8 +124,11 @@ def read_inputs(name: str, operator: "Operator") -> "dict[str, np.ndarray[Any, A
     return arrays.read_arrays(name, "--inputs takes an .npz file", check)
 
 
-def write_text(name: str, text: str) -> None:
-    """Write *text* to the file *name*; if no file can be written at all, print it before the error is raised."""
+def write_text(name: str | None, text: str) -> None:
+    """Write *text* to the file *name*, or to standard output; if no file can be written at all, print it before the error is raised."""
+    if not name:
+        sys.stdout.write(text)
+        return
     try:
         writing.write_text(name, text, keep=True)
     except writing.Unwritten as refused:

@@ -2,7 +2,6 @@
 
 import argparse
 import runpy
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -93,10 +92,7 @@ def _each_case(args: argparse.Namespace, form: str) -> int:
         codes.append(cases.ended(collect, args, case)[0])
     if form == "json":
         text = json_text({"cases": [answer.facts for answer in answers]})
-        if args.output:
-            options.write_text(args.output, text)
-        else:
-            sys.stdout.write(text)
+        options.write_text(args.output, text)
     elif answers:
         plan_answer.deliver(answers, form=form, file=args.output, title=f"The plan of {args.program}")
     if form == TEXT and args.output is None:

@@ -1,6 +1,5 @@
 """The answers of ``mlusim plan``, and how they are written: as text, JSON, SVG, CSV or a page."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -94,10 +93,7 @@ def deliver(answers: Sequence[PlanAnswer], *, form: str, file: str | None, title
         return
     who = f"--format {form}" if file is None else file
     text = _text(answers, form, who, title)
-    if file is None:
-        sys.stdout.write(text)
-    else:
-        options.write_text(file, text)
+    options.write_text(file, text)
 
 
 def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str:

@@ -6,7 +6,6 @@ import csv
 import functools
 import io
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
@@ -270,10 +269,7 @@ def _write(
             if form == "html"
             else TABLES[form](*_table(done, several=len(done) + len(failed) > 1))
         )
-        if args.output:
-            options.write_text(args.output, text)
-        else:
-            sys.stdout.write(text)
+        options.write_text(args.output, text)
     if form != TEXT and args.output and launches:
         show.remark(f"{args.output}: {counted(len(launches), 'launch', 'launches')}")
     names = [name for name in (args.html, args.trace, args.output) if name]

@@ -2,7 +2,6 @@
 
 import argparse
 import importlib
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -129,11 +128,9 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], e
         show.put(_parts(records, extras, explain=args.explain))
         return
     text = FORMATS[form](records, extras, mlusim.__version__)
+    options.write_text(args.output, text if args.output or form == "json" else lines_shown(text))
     if args.output:
-        options.write_text(args.output, text)
         show.remark(f"{args.output}: {counted(len(records), 'call')}")
-    else:
-        sys.stdout.write(text if form == "json" else lines_shown(text))
     if comparison is not None and (args.output or form not in GATED):
         tell_comparison(comparison)
 

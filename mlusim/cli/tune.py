@@ -11,7 +11,7 @@ from typing import Any
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import cases, entry, long_work, options, programs, show
-from mlusim.counted import percent
+from mlusim.counted import percent, precise
 from mlusim.document import Document, Part, Unfolded
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
@@ -149,8 +149,8 @@ def _of_board(document: Mapping[str, Any]) -> Iterator[Part]:
                 str(candidate["rank"]),
                 ranking.settings_told(candidate),
                 *(percent(candidate[ranking.OBJECTIVES[name]]) for name in share),
-                f"{candidate['time_us']:,.2f}",
-                "{:,.2f} to {:,.2f}".format(*candidate["time_band"]),
+                precise(candidate["time_us"]),
+                " to ".join(map(precise, candidate["time_band"])),
                 f"{candidate['mechanisms']['cores']:.0f}",
                 candidate["bound"],
                 "the best" if candidate is best else chief[0] if chief else "the same",
@@ -199,8 +199,8 @@ def _in_order(args: argparse.Namespace, candidates: Sequence[Mapping[str, Any]])
         passed.add_row(
             ranking.settings_told(candidate),
             candidate["board"],
-            f"{candidate['time_us']:,.2f}",
-            "{:,.2f} to {:,.2f}".format(*candidate["time_band"]),
+            precise(candidate["time_us"]),
+            " to ".join(map(precise, candidate["time_band"])),
             percent(candidate["io_efficiency"]),
             percent(candidate["compute_efficiency"]),
             candidate["bound"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, frozen
 
 from mlusim.arch.board import Board
-from mlusim.counted import count, counted
+from mlusim.counted import count, counted, precise
 from mlusim.memory.space import DIRECTIONS
 from mlusim.report.figures import Figures, figures
 from mlusim.time import changed_work as work
@@ -49,7 +49,7 @@ class Advice:
 
     def __str__(self) -> str:
         """Return the advice as a sentence."""
-        return f"{self.change}: {self.time_us:,.2f} us, {self.gain:.2f} times as fast"
+        return f"{self.change}: {precise(self.time_us)} us, {self.gain:.2f} times as fast"
 
     def to_json(self) -> dict[str, Any]:
         """Return the advice as plain data."""

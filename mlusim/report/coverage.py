@@ -277,7 +277,12 @@ def coverage_page(record: CoverageRecord) -> str:
         )
         for number, (file, every) in enumerate(zip(summary, whole, strict=True))
     ]
-    parts: list[PagePart] = [Box("", [_index(summary)]), Legend(_KEYS), Text(_NOTE, "dim"), *sources]
+    parts: list[PagePart] = [
+        Box("", [_index(summary)]),
+        Legend(_KEYS),
+        Text(_NOTE, "dim"),
+        *sources,
+    ]
     return page(_head(record, summary, whole), parts)
 
 

@@ -182,29 +182,26 @@ def waves(why: Explanation) -> str:
 
 @frozen
 class WhyFigure:
-    """A figure of an `Explanation`: its headings in the terminal, in Markdown and on a page, and its text; *pipe* is the pipe that it describes, or ""."""
+    """A figure of an `Explanation`: its headings in tables and in Markdown, and its text; *pipe* is the pipe that it describes, or ""."""
 
-    terminal: str
+    heading: str
     markdown: str
-    page: str
     words: Callable[[Explanation], str]
     pipe: str = ""
 
 
 def _busy_of_pipe(pipe: str, short: str) -> WhyFigure:
-    return WhyFigure(short, pipe, pipe, lambda why: whole((why.busy or {}).get(pipe)), pipe)
+    return WhyFigure(short, pipe, lambda why: whole((why.busy or {}).get(pipe)), pipe)
 
 
 WHY = (
-    WhyFigure("moved", "moved / theory", "moved", lambda why: times(why.of_theory)),
-    WhyFigure("pad", "lanes padded", "padding", lambda why: whole(why.padding)),
+    WhyFigure("moved", "moved / theory", lambda why: times(why.of_theory)),
+    WhyFigure("pad", "lanes padded", lambda why: whole(why.padding)),
     *map(_busy_of_pipe, PIPES, ("scal", "vec", "tens", "IO", "move")),
-    WhyFigure("two", "overlap", "overlap", lambda why: whole(why.overlap)),
-    WhyFigure("slow", "slowest / mean core", "slowest", lambda why: times(why.balance)),
-    WhyFigure(
-        "cores", "cores", "cores", lambda why: "-" if why.working is None else f"{why.working}/{why.cores}"
-    ),
-    WhyFigure("waves", "waves", "waves", waves),
+    WhyFigure("two", "overlap", lambda why: whole(why.overlap)),
+    WhyFigure("slow", "slowest / mean core", lambda why: times(why.balance)),
+    WhyFigure("cores", "cores", lambda why: "-" if why.working is None else f"{why.working}/{why.cores}"),
+    WhyFigure("waves", "waves", waves),
 )
 """The figures that explain a call, in the order of every table of them."""
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mlusim.counted import band, brief, count, error, microseconds, plural, share, size
+from mlusim.counted import band, brief, count, error, gain, microseconds, plural, precise, share, size, whole
 from mlusim.errors import shown_file
 from mlusim.report.advice import Advice
 from mlusim.report.efficiency import Acceptance, Rule, acceptance, engines, summaries
-from mlusim.report.explain import WHY, Explanation, explained
+from mlusim.report.explain import WHY, Explanation, WhyFigure, explained
 from mlusim.report.figures import OVER
-from mlusim.report.record import NO_COPY, CallRecord, LaunchRecord
-from mlusim.text_grid import NameCell, facts, table
+from mlusim.report.record import NO_COPY, SPACES, CallRecord, LaunchRecord
+from mlusim.text_grid import Cell, NameCell, PageCell, facts, table
 from mlusim.time.lines import Line
+from mlusim.time.timing import PIPES
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -88,7 +89,7 @@ def _efficiency_cells(record: CallRecord) -> list[str]:
         share(efficiency.io_efficiency),
         share(efficiency.compute_efficiency),
         acceptance(efficiency, record.group).grade,
-        f"{100 * nram.high_water / nram.capacity:.0f}%",
+        whole(nram.high_water / nram.capacity),
     ]
 
 
@@ -194,7 +195,9 @@ def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
     efficiency = record.efficiency
     if efficiency is not None:
         force = count(efficiency.compute_force)
-        yield "hardware time", _predicted(efficiency.hardware_time_us, record.time_band)
+        told = f"{microseconds(efficiency.hardware_time_us)} us, predicted"
+        ends = f"; {band(record.time_band)} us by the band of the model" if record.time_band else ""
+        yield "hardware time", told + ends
         wide = dict.fromkeys(str(part) for launch in record.launches for part in launch.unsure)
         if wide:
             yield "wide band", "; ".join(wide)
@@ -229,11 +232,6 @@ def _met(judged: Acceptance, rule: Rule) -> str:
     return f"{'met' if judged.accepted else 'NOT met'}: {rule.words}"
 
 
-def _predicted(time_us: float, ends: tuple[float, float] | None) -> str:
-    told = f"{microseconds(time_us)} us, predicted"
-    return told if ends is None else f"{told}; {band(ends)} us by the band of the model"
-
-
 def _causes(why: Explanation) -> Iterator[tuple[str, str]]:
     """Yield every reason, and the numbers on which it is based."""
     for reason in why.reasons:
@@ -263,7 +261,7 @@ def summary_table(records: Sequence[CallRecord]) -> RenderableType:
             microseconds(s.time_us),
             io,
             compute,
-            f"{100 * s.nram:.0f}%",
+            whole(s.nram),
             Text(f"{s.clean}/{s.cases}", style="green" if s.clean == s.cases else "bold red"),
         )
         before = s.operator
@@ -280,20 +278,51 @@ EXPLANATION_NOTE = (
 )
 
 
-def why_table(records: Sequence[CallRecord], board: str) -> RenderableType:
-    """Return the numbers that explain the calls on *board*; launches that were not timed have none."""
-    pairs = [(record, explained(record)) for record in records if record.board == board]
-    pipes = {pipe for _, why in pairs for pipe, part in (why.busy or {}).items() if part > 0}
+def why_table(records: Sequence[CallRecord], board: str, *, page: bool = False) -> RenderableType:
+    """Return the numbers that explain the calls on *board*; launches that were not timed have none.
+
+    On a *page* each call has its class, its use of on-chip memories and its sentence, too.
+    """
+    shown_calls = [(record, explained(record)) for record in records if record.board == board]
+    pipes = {pipe for _, why in shown_calls for pipe, part in (why.busy or {}).items() if part > 0}
     columns = [figure for figure in WHY if not figure.pipe or figure.pipe in pipes]
-    numbers = [figure.terminal for figure in columns]
+    numbers = [figure.heading for figure in columns]
+    # It is of interest that NRAM is unused, so that it is always shown.
+    spaces = [
+        n
+        for n in SPACES
+        if n == SPACES[0] or any(r.memory[n].high_water for r, _ in shown_calls if n in r.memory)
+    ]
+    more = ["class", *spaces] if page else []
     title = f"what explains it on {board}"
-    shown = table("case", *numbers, right=numbers, fold=("case",), title=title, tight=True)
-    for operator, calls in groupby(pairs, key=lambda pair: pair[0].operator):
+    shown = table("case", *numbers, *more, right=(*numbers, *more), fold=("case",), title=title, tight=True)
+    for operator, calls in groupby(shown_calls, key=lambda pair: pair[0].operator):
         shown.add_row(heading(operator))
         for record, why in calls:
-            shown.add_row(case_cell(record), *(figure.words(why) for figure in columns))
-    note = EXPLANATION_NOTE.format(pipes=", ".join(figure.terminal for figure in columns if figure.pipe))
+            words: list[Cell] = [figure.words(why) for figure in columns]
+            shown.add_row(case_cell(record), *(_page_cells(why, columns, spaces) if page else words))
+            if page:
+                told = [why.sentence, *(f"Would help: {change}." for change in record.advice)]
+                shown.add_row(Text("\n".join(told), style="dim"))
+    note = EXPLANATION_NOTE.format(pipes=", ".join(figure.heading for figure in columns if figure.pipe))
+    if page:
+        note += "  class: by the vendor's standard, red where the operator's own rule is missed."
     return Group(shown, Text(note, style="dim"))
+
+
+def _page_cells(why: Explanation, columns: Sequence[WhyFigure], spaces: Sequence[str]) -> list[Cell]:
+    """Return the numbers of a call, a bar beside each pipe's, its class, and the used share of each memory."""
+    cells: list[Cell] = []
+    for figure in columns:
+        bars = []
+        if figure.pipe and why.busy:
+            busy = why.busy[figure.pipe]
+            bars = [(f"c{PIPES.index(figure.pipe)}", busy, f"{figure.pipe} {share(busy)}")]
+        cells.append(PageCell(figure.words(why), bars=bars) if bars else figure.words(why))
+    judged = why.acceptance
+    style = "" if judged is None else "dim" if not judged.asked else "green" if judged.accepted else "red"
+    cells.append(Text("-" if judged is None else judged.grade, style))
+    return [*cells, *(whole((why.memory or {}).get(space)) for space in spaces)]
 
 
 def sentences(records: Sequence[CallRecord]) -> Iterator[Text]:
@@ -367,7 +396,7 @@ def _line_cells(line: Line, total: float) -> Iterator[str]:
     yield brief(count(line.count))
     waits = line.wait_us + line.memory_us
     for part in (*line.busy_us.values(), waits):
-        yield f"{100 * part / time_us:.0f}%" if part else ""
+        yield whole(part / time_us) if part else ""
     yield _short(line.nbytes) if line.nbytes else ""
 
 
@@ -382,5 +411,5 @@ def advice_table(changes: Sequence[Advice]) -> RenderableType:
     title = "  what would help, each by itself"
     shown = table("change", "us", "faster", right=("us", "faster"), fold=("change",), title=title)
     for change in changes:
-        shown.add_row(change.change, f"{change.time_us:,.2f}", f"{change.gain:.2f}x")
+        shown.add_row(change.change, precise(change.time_us), gain(change.gain))
     return shown

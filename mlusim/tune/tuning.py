@@ -19,6 +19,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.bangc.errors import SourceError
+from mlusim.counted import precise
 from mlusim.document import plain
 from mlusim.errors import Fault, UsageError, said
 from mlusim.files.reading import shown
@@ -360,7 +361,7 @@ def halved(
         for candidate in results:
             if candidate["parameters"] in on:
                 continue
-            why = f"with {rungs.name}={value} it takes {candidate['time_us']:,.2f} us and is not among the best {len(best)}, which went on"
+            why = f"with {rungs.name}={value} it takes {precise(candidate['time_us'])} us and is not among the best {len(best)}, which went on"
             pruned = {"verdict": ranking.PRUNED, "why": why} if ranking.able(candidate) else {}
             out.append({**candidate, **pruned})
         alive = [

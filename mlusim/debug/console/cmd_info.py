@@ -7,7 +7,7 @@ from attrs import astuple
 from mlusim.bangc.c_scope import macros_of
 from mlusim.counted import plural, size
 from mlusim.debug import values
-from mlusim.debug.console.command import LOOKING, Command, CommandContext, declared_as, pairs, table
+from mlusim.debug.console.command import LOOKING, Command, CommandContext, declared_as
 from mlusim.debug.look import regions
 from mlusim.debug.look.c_shown import shown_local, shown_variables
 from mlusim.debug.look.clock import clock_of
@@ -16,6 +16,7 @@ from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.frames import full_name, name_of, parameters_of, parse_name, place_of
 from mlusim.debug.stop.stops import Breakpoint, ValueWatch, Watchpoint, described
+from mlusim.document import text_pairs, text_table
 from mlusim.errors import UsageError
 from mlusim.near import near
 
@@ -50,19 +51,19 @@ def _tasks(session: "DebugSession", _words: str) -> str:
     ended, waiting = values.others(paused)
     count = f"{ended} ended, {waiting} not begun"
     heads = ["", "task", "cluster", "core", "state", "where", "waits for"]
-    return table(heads, rows) + f"\n{count}" if rows else count
+    return text_table(heads, rows) + f"\n{count}" if rows else count
 
 
 def _cores(session: "DebugSession", _words: str) -> str:
     rows = [[n, c, k, i, size(int(b))] for n, c, k, i, b in values.cores(session.look())]
     heads = ["task", "cluster", "core", "instructions", "NRAM declared"]
-    return table(heads, rows) if rows else "no core is running here"
+    return text_table(heads, rows) if rows else "no core is running here"
 
 
 def _clusters(session: "DebugSession", _words: str) -> str:
     rows = [[name, members, size(int(nbytes))] for name, members, nbytes in values.clusters(session.look())]
     heads = ["cluster", "cores", "SRAM declared"]
-    return table(heads, rows) if rows else "no cluster is running here; Block tasks have none"
+    return text_table(heads, rows) if rows else "no cluster is running here; Block tasks have none"
 
 
 def _pipes(session: "DebugSession", words: str) -> str:
@@ -106,12 +107,15 @@ def _locals(session: "DebugSession", words: str) -> str:
         return "no task is in the kernel here"
     here, parameters = shown_variables(frame), parameters_of(frame)
     variables = {name: value for name, value in here.items() if name not in parameters}
-    text = pairs(_declared(session, frame, variables)) or "no variables yet; `info args` shows the arguments"
+    text = (
+        text_pairs(_declared(session, frame, variables))
+        or "no variables yet; `info args` shows the arguments"
+    )
     scope = c_scope(frame, beyond=True)
     if words == "all" and scope is not None:
         every = ((n, getattr(v, "shown", v)) for n, v in scope.values().items())
         last = {n: shown_local(scope, n, v) for n, v in every if n not in {*here, *parameters}}
-        gone = pairs(_declared(session, frame, last))
+        gone = text_pairs(_declared(session, frame, last))
         text += f"\nout of scope, with the last value:\n{gone}" if gone else ""
     return text
 
@@ -137,7 +141,7 @@ def _args(session: "DebugSession", words: str) -> str:
             f"the function in focus takes no {words!r}; its arguments: {', '.join(arguments) or 'none'}"
         )
     arguments = {words: arguments[words]} if words else arguments
-    return pairs(_declared(session, frame, arguments)) or "this function takes no arguments"
+    return text_pairs(_declared(session, frame, arguments)) or "this function takes no arguments"
 
 
 def _macro(session: "DebugSession", words: str) -> str:
@@ -177,7 +181,7 @@ def _launch(session: "DebugSession", _words: str) -> str:
         ("moments", str(recorded.moments) if recorded.moments is not None else "not counted yet"),
     ]
     rows = [(n, value_text(a, paused)) for n, a in zip(recorded.parameters, request.arguments, strict=True)]
-    return pairs([*head, *rows])
+    return text_pairs([*head, *rows])
 
 
 def _launches(session: "DebugSession", _words: str) -> str:
@@ -187,7 +191,7 @@ def _launches(session: "DebugSession", _words: str) -> str:
         memory = "no longer kept" if launch.tensors is None else size(launch.nbytes)
         count = str(launch.moments) if launch.moments is not None else ""
         rows.append([mark, str(launch.index), launch.kernel, count, memory])
-    return table(["", "launch", "kernel", "moments", "tensors kept"], rows)
+    return text_table(["", "launch", "kernel", "moments", "tensors kept"], rows)
 
 
 def _time(session: "DebugSession", _words: str) -> str:
@@ -202,7 +206,7 @@ def _time(session: "DebugSession", _words: str) -> str:
     many = f"{clock.unknown} {plural(clock.unknown, 'instruction')}"
     note = f"\nthe time of {many} is not known one by one" if clock.unknown else ""
     heads = ["", "task", "last instruction at moment", "begins at us", "cycle"]
-    return (table(heads, rows) + "\n" if rows else "") + whole + note
+    return (text_table(heads, rows) + "\n" if rows else "") + whole + note
 
 
 def _changes(session: "DebugSession", _words: str) -> str:
@@ -217,11 +221,11 @@ def _printed(session: "DebugSession", _words: str) -> str:
 
 def _functions(session: "DebugSession", _words: str) -> str:
     rows = [[f.name, f"{place_of(f.code.co_filename)}:{f.code.co_firstlineno}"] for f in session.functions]
-    return table(["function", "begins at"], rows)
+    return text_table(["function", "begins at"], rows)
 
 
 def _state_rows(rows: list[regions.RegionState]) -> str:
-    return table(
+    return text_table(
         ["name", "memory", "type", "elements", "offset", "bytes", "minimum", "maximum", "nan", "poison", "first"],
         [
             [r.name, r.memory, r.dtype, str(r.elements), f"{r.offset:#x}", str(r.nbytes), r.minimum, r.maximum, str(r.nan), str(r.poison), r.first]

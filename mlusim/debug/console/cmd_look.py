@@ -4,12 +4,13 @@ import linecache
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mlusim.debug.console.command import LOOKING, Command, CommandContext, table
+from mlusim.debug.console.command import LOOKING, Command, CommandContext
 from mlusim.debug.look.describe import effect_text, frame_text
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.frames import full_name, name_of, parse_name, place_of, source_line
 from mlusim.debug.source.functions import find_function
 from mlusim.debug.values import line_stops
+from mlusim.document import text_table
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ def history(console: CommandContext, words: str) -> str:
         what = op.name if op.effect is None else f"{op.name}, {effect_text(paused, op.effect)}"
         site = "" if op.effect is None else f"{place_of(op.effect.site.file)}:{op.effect.site.line}"
         rows.append([str(op.moment), "-" if op.core is None else name_of(op.core), op.kind, site, what])
-    return table(["moment", "task", "", "line", "operation"], rows)
+    return text_table(["moment", "task", "", "line", "operation"], rows)
 
 
 COMMANDS = (

@@ -4,7 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -68,6 +68,10 @@ class Reply:
     ok: bool = True
     leaves: bool = False
 
+    def facts(self, line: str) -> dict[str, str | bool]:
+        """Return what JSON has of the answer to *line*."""
+        return {"command": line, "ok": self.ok, "answer": self.text}
+
 
 class CommandContext(ABC):
     """The session, the table of commands, and the operations of the console that commands use.
@@ -109,29 +113,6 @@ class CommandContext(ABC):
     @abstractmethod
     def complete(self, text: str) -> list[str]:
         """Return the completions of the last word of *text*."""
-
-
-# Plain tables: columns are as wide as their texts, whatever the terminal's width, so that tests see what
-# users see.
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as text with two blanks between its columns; empty columns are left out."""
-    kept = [list(row) for row in rows]
-    shown = [n for n in range(len(heads)) if any(row[n] for row in kept)]
-    lines = [[heads[n] for n in shown], *([row[n] for n in shown] for row in kept)]
-    widths = [max(len(line[n]) for line in lines) for n in range(len(shown))]
-    return "\n".join(
-        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
-
-
-def pairs(rows: Iterable[tuple[str, str]]) -> str:
-    """Return names and values as text, one pair per line."""
-    kept = list(rows)
-    width = max((len(name) for name, _ in kept), default=0)
-    return "\n".join(f"{name.ljust(width)}  {value}" for name, value in kept)
 
 
 def declared_as(kind: str, name: str) -> str:

@@ -18,7 +18,6 @@ from mlusim.debug.console.command import (
     CommandContext,
     Reply,
     find_command,
-    pairs,
 )
 from mlusim.debug.locations import location_of, names_at
 from mlusim.debug.look.describe import elements, end_text, outcome_text, stop_text
@@ -29,6 +28,7 @@ from mlusim.debug.look.regions import array_of, bytes_differ
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.source.frames import failed_text, name_of, parameters_of, variables_of
 from mlusim.debug.stop.stops import LAUNCH_END, Breakpoint, Location, Position, Stop, Watchpoint
+from mlusim.document import text_pairs
 from mlusim.errors import MlusimError, UsageError, one_line
 from mlusim.files.reading import read_text
 from mlusim.isa.table import ISA
@@ -43,7 +43,7 @@ def help_(console: CommandContext, words: str) -> str:
     parts = []
     for group in GROUPS:
         rows = [(_head(c), c.summary) for c in console.commands if c.group == group]
-        parts.append(f"{group}:\n" + "\n".join(f"  {line}" for line in pairs(rows).splitlines()))
+        parts.append(f"{group}:\n" + "\n".join(f"  {line}" for line in text_pairs(rows).splitlines()))
     return "\n\n".join([*parts, "`help COMMAND` says more; an empty line repeats a step."])
 
 

@@ -20,11 +20,11 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Footer, Input, RichLog, Static
 
-from mlusim.debug.console.command import table
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.tui.engine import LineResult, LineRunner, Views
 from mlusim.debug.tui.terminal import QUIT, Terminal
 from mlusim.debug.values import TaskState
+from mlusim.document import text_table
 from mlusim.errors import shown_file
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str, file: str =
         return f"line {line}" if file and name == place_of(file) else place
 
     shown = [["*" if t.name == focus else "", t.name, t.state, where(t), t.waits] for t in rows]
-    return (table(["", "task", "state", "where", "waits for"], shown) + "\n" if rows else "") + others
+    return (text_table(["", "task", "state", "where", "waits for"], shown) + "\n" if rows else "") + others
 
 
 class CommandLine(Input):

@@ -12,13 +12,14 @@ from attrs import field, frozen
 
 from mlusim.counted import plural
 from mlusim.debug import values
-from mlusim.debug.console.command import Reply, find_command, pairs
+from mlusim.debug.console.command import Reply, find_command
 from mlusim.debug.look import regions
 from mlusim.debug.look.places import resolve
 from mlusim.debug.source.frames import name_of, place_of
 from mlusim.debug.stop.stops import described
 from mlusim.debug.values import TaskState
 from mlusim.debug.worker import Worker
+from mlusim.document import text_pairs
 from mlusim.errors import UsageError
 from mlusim.plan.layout import PlacedRegion, layout_of_regions
 from mlusim.plan.render import map_text, region_keys
@@ -208,7 +209,7 @@ def look(
         tasks=values.tasks(session),
         others=f"{ended} ended, {waiting} not begun",
         stack=_stack(session),
-        variables=pairs((v.name, v.text) for v in shown) or "no task is in the kernel here",
+        variables=text_pairs((v.name, v.text) for v in shown) or "no task is in the kernel here",
         breakpoints="\n".join(described(made) for made in session.breakpoints.values()),
         pipes=_pipes(session),
         nram=_nram(session),

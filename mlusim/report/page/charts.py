@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, field, frozen
 
+from mlusim.counted import precise
 from mlusim.installing import missing_packages
 
 if TYPE_CHECKING:
@@ -267,5 +268,5 @@ def times_picture(shown: Sequence[TimeBar], title: str) -> str:
         picture.tip(shape, one.tip)
         low, high = (_LABELS + us * unit for us in one.band)
         line(axes, [low, high], [y + 6.5, y + 6.5], "ink", linewidth=1.5, zorder=3)
-        words(axes, high + 5, y + 6.5, f"{one.time_us:,.2f}", color=COLORS["ink"])
+        words(axes, high + 5, y + 6.5, precise(one.time_us), color=COLORS["ink"])
     return picture.render()

@@ -247,7 +247,8 @@ def _tip(piece: _Piece, n: int, arrow: Arrow | None) -> str:
             parts.append(f"for task {other.task} on {_named(other)}, the last to arrive")
         elif arrow is not None:
             cause = piece.spans[arrow.cause]
-            parts.append(f"for the {_track(cause.where)}: {_call(cause)}")
+            named = cause.where if "DMA" in cause.where else f"{cause.where} pipe"
+            parts.append(f"for the {'IO-DMA' if cause.where == STORE else named}: {_call(cause)}")
     elif span.amount:
         parts.append(f"{span.direction} {span.amount:,} {span.unit}".strip())
     begin = piece.begins + span.start_us
@@ -260,10 +261,6 @@ def _tip(piece: _Piece, n: int, arrow: Arrow | None) -> str:
 
 def _call(span: TimeSpan) -> str:
     return f"{span.name}, {shown_file(span.file)}:{span.line}" if span.line else span.name
-
-
-def _track(place: str) -> str:
-    return "IO-DMA" if place == STORE else place if "DMA" in place else f"{place} pipe"
 
 
 def _named(core: CoreSpan) -> str:

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.counted import counted, error, gain, microseconds, percent, plural, share, size, whole
+from mlusim.counted import counted, error, gain, microseconds, percent, plural, precise, share, size, whole
 from mlusim.document import (
     BAD,
     GOOD,
@@ -25,7 +25,7 @@ from mlusim.document import (
 from mlusim.plan.svg import layout_svg, legend
 from mlusim.report.compare import BaselineComparison
 from mlusim.report.efficiency import Rule, engines, first_words, summaries, verdicts
-from mlusim.report.explain import WHY, Explanation, below_the_bar, costliest_of, explained
+from mlusim.report.explain import Explanation, below_the_bar, costliest_of, explained
 from mlusim.report.figures import OVER
 from mlusim.report.page.charts import require_drawing
 from mlusim.report.page.parts import (
@@ -42,12 +42,10 @@ from mlusim.report.page.parts import (
 from mlusim.report.page.pictures import color, memory, off_chip_directions, roofline, timeline, traffic
 from mlusim.report.page.writer import page
 from mlusim.report.record import CallRecord
-from mlusim.report.tables import verdict
+from mlusim.report.tables import verdict, why_table
 from mlusim.report.whatif import WhatIfStudy
 from mlusim.text_grid import Grid, NameCell, PageCell, table
-from mlusim.time.timing import PIPES
 
-SPACES = ("NRAM", "SRAM", "WRAM")
 EFFICIENCIES = "IO efficiency is theory bytes over time and bandwidth, compute efficiency theory operations over time and compute force, as the vendor's test framework computes them."
 
 
@@ -109,11 +107,9 @@ def _first(records: Sequence[CallRecord], record: CallRecord) -> SideBySide:
     """Return what explains *record*, the call to look at first: the reasons, its most expensive line, advice, and commands."""
     timed = _timed(records)
     missed = sum(map(below_the_bar, timed))
-    told = f"{_time_us(record):,.2f} us"
+    told = f"{precise(_time_us(record))} us"
     if record.time_band is not None:
-        told += (
-            f", between {record.time_band[0]:,.2f} and {record.time_band[1]:,.2f} by the model's constants"
-        )
+        told += f", between {precise(record.time_band[0])} and {precise(record.time_band[1])} by the model's constants"
     if len(timed) > 1:
         told += (
             f"; no other of the {counted(missed, 'call')} that miss their rule takes longer"
@@ -162,14 +158,19 @@ def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: CallR
     right = f"{clean:,} of {len(records):,} calls as expected"
     cards = [
         Card(
-            f"{clean:,} of {len(records):,}", "calls as expected", "", GOOD if clean == len(records) else BAD
+            f"{clean:,} of {len(records):,}",
+            "calls as expected",
+            "",
+            GOOD if clean == len(records) else BAD,
         )
     ]
     if judged:
         asked = sum(verdict.judged for verdict in judged)
         cards.append(Card(f"{met:,} of {asked:,}", "calls meet the efficiency that is asked for"))
     if dearest is not None:
-        cards.append(Card(f"{_time_us(dearest):,.1f} us", "the call to look at first", _called(dearest)))
+        cards.append(
+            Card(f"{microseconds(_time_us(dearest))} us", "the call to look at first", _called(dearest))
+        )
         cards += [
             Card(gain(hint.gain), "as fast is within reach there", hint.change) for hint in dearest.advice[:1]
         ]
@@ -187,7 +188,7 @@ def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: CallR
 
 def _nram(record: CallRecord) -> float:
     """Return the largest share of NRAM that a core declares."""
-    used = record.memory.get(SPACES[0])
+    used = record.memory.get("NRAM")
     return used.high_water / used.capacity if used is not None and used.capacity else 0.0
 
 
@@ -213,7 +214,7 @@ def _told_of(records: Sequence[CallRecord]) -> str:
     """Return the text beside the name of an operator with the calls *records*."""
     time_us = sum(launch.time_us for record in records for launch in record.launches)
     clean = sum(record.clean for record in records)
-    return f"{counted(len(records), 'call')}, {time_us:,.1f} us, {clean:,} as expected"
+    return f"{counted(len(records), 'call')}, {microseconds(time_us)} us, {clean:,} as expected"
 
 
 # -- what went wrong, and the operators --------------------------------------------------------------
@@ -345,7 +346,10 @@ def _times_by_policy(policies: Mapping[str, CallRecord], names: Sequence[str]) -
 def _rooflines(records: Sequence[CallRecord], boards: Sequence[Board]) -> PageSection:
     colors = {name: color(n) for n, name in enumerate(dict.fromkeys(record.operator for record in records))}
     shown = [
-        Box(board.name, [Chart(roofline([r for r in records if r.board == board.name], board, colors))])
+        Box(
+            board.name,
+            [Chart(roofline([r for r in records if r.board == board.name], board, colors))],
+        )
         for board in boards
     ]
     marks = [("work", look, operator) for operator, look in colors.items()]
@@ -481,54 +485,5 @@ def _folded(records: Sequence[CallRecord], boards: Sequence[Board]) -> Iterator[
         for board, calls in on_board
     ]
     yield PageSection("NRAM", [words, *used], "nram", opened=False)
-    words = Text(
-        "Moved: bytes off the chip over those that the theory counts. Padding: lanes of vector instructions that hold no element. "
-        "The bar: how much of the time the pipes of a working core are busy; overlap: the part of the busy time in which two or more are. "
-        "Slowest: the slowest core over the mean of those that work. "
-        "The class is that of the vendor's standard, red where the operator's own rule is missed.",
-        "dim",
-    )
-    yield PageSection(
-        "What explains it", [words, Legend(PIPE_MARKS), Box("", [_reasons(records)])], "why", opened=False
-    )
-
-
-def _reasons(records: Sequence[CallRecord]) -> Grid:
-    """Return the numbers that explain each call, and below them its sentence and advice."""
-    # NRAM is always shown, since it is of interest that it is unused; others only if they are used.
-    spaces = [
-        n for n in SPACES if n == SPACES[0] or any(n in r.memory and r.memory[n].high_water for r in records)
-    ]
-    moved, padding, *_, overlap, slowest, cores, waves = WHY
-    before, after = (moved, padding), (overlap, slowest, cores, waves)
-    numbers = (*(figure.page for figure in (*before, *after)), *spaces)
-    heads = [figure.page for figure in before], [figure.page for figure in after]
-    shown = table(
-        "case", "board", "class", *heads[0], "pipes busy", *heads[1], *spaces, right=numbers, fold=("case",)
-    )
-    for operator, calls in groupby(records, key=lambda record: record.operator):
-        shown.add_row(NameCell(operator, style="bold"))
-        for record in calls:
-            why = explained(record)
-            judged = why.acceptance
-            style = (
-                "" if judged is None else "dim" if not judged.asked else "green" if judged.accepted else "red"
-            )
-            all_busy = sum((why.busy or {}).values())
-            bars = [
-                (color(n), why.busy[pipe] / max(1.0, all_busy), f"{pipe} {share(why.busy[pipe])}")
-                for n, pipe in enumerate(PIPES)
-                if why.busy
-            ]
-            shown.add_row(
-                NameCell(record.title),
-                record.board,
-                Text("-" if judged is None else judged.grade, style),
-                *(figure.words(why) for figure in before),
-                PageCell("", bars=bars),
-                *(figure.words(why) for figure in after),
-                *(whole((why.memory or {}).get(space)) for space in spaces),
-            )
-            told = [why.sentence, *(f"Would help: {change}." for change in record.advice)]
-            shown.add_row(Text("\n".join(told), "dim"))
-    return shown
+    told = [Box("", [why_table(records, board.name, page=True)]) for board in boards]
+    yield PageSection("What explains it", told, "why", opened=False)

@@ -178,7 +178,10 @@ def _head(
     cards = [] if dearest is None or not dearest.tasks else _cards(dearest, launches)
     number = sum(len(launch.findings) for launch in launches)
     if number:
-        cards = [*cards[:4], Card(f"{number:,}", plural(number, "finding"), "below, at their launches", BAD)]
+        cards = [
+            *cards[:4],
+            Card(f"{number:,}", plural(number, "finding"), "below, at their launches", BAD),
+        ]
     return PageHead(
         program or kernels or "nothing launched", answer, cards, BAD if complaints or ended else ""
     )

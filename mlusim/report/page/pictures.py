@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.counted import count, plural, share, size
+from mlusim.counted import count, plural, precise, share, size
 from mlusim.machine.launch import Launch
 from mlusim.plan.layout import Layout, declared_region, layout_of_regions
 from mlusim.plan.svg import memories_svg
@@ -296,7 +296,7 @@ def _queues(launches: Sequence[Launch]) -> tuple[list[str], list[_Bar]]:
         if queue is None:
             clocks[launch.board] += launch.time_us
         pipe = PIPES.index(launch.bound) if launch.bound in PIPES else 0
-        told = f"launch {number}, {launch.kernel}: {launch.time_us:,.2f} us, bound by {launch.bound or 'nothing'}"
+        told = f"launch {number}, {launch.kernel}: {precise(launch.time_us)} us, bound by {launch.bound or 'nothing'}"
         made.append(_Bar(row, start, start + launch.time_us, pipe, told))
     own = [
         board if len(clocks) > 1 else "launches" if number is None else f"queue {n + 1}"

@@ -244,10 +244,6 @@ def legend_html(legend: Legend) -> str:
     return "".join(shown)
 
 
-def _legend(legend: Legend) -> str:
-    return f'<p class="soft">{escape(legend.words)} {legend_html(legend)}</p>'
-
-
 def _chart(chart: Chart) -> str:
     if not chart.svg:
         return ""
@@ -336,7 +332,7 @@ _WRITERS: Mapping[type, Callable[[Any], str]] = {
     str: lambda words: f"<p>{_inline(words)}</p>" if words.strip() else "",
     Unfolded: _unfolded,
     Chart: _chart,
-    Legend: _legend,
+    Legend: lambda legend: f'<p class="soft">{escape(legend.words)} {legend_html(legend)}</p>',
     SourceExcerpt: _excerpt,
     BulletList: _items,
     PageSection: _section,
