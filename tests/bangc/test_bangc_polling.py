@@ -289,6 +289,17 @@ def test_a_copy_in_flight_lands_before_no_task_can_go_on(load_once):
     assert NATIVE == launch.engine
 
 
+def test_a_copy_in_flight_lands_at_the_same_moment_on_both_engines(load_once):
+    """A task polls its own copy: it looks equally often, whatever C's stack has beside its variables."""
+    programs = [[(7, 3), (1, 2), (0, 3), (2, 1), (5, 1)]]
+    programs += [[(0, 0), (0, 0), (0, 2), (5, 0), (0, 2)], [(0, 3), (0, 3), (0, 3), (6, 0), (0, 2)]]
+    programs += [[(0, 3), (3, 3), (3, 3), (0, 0), (0, 3)]]
+
+    launch = alike(load_once(STEPS)["acts"], given(programs), dim=(TASKS, 1, 1))
+
+    assert NATIVE == launch.engine
+
+
 LATER = """\
 __mlu_global__ void counts(int *flag, int *out, int many) {
   __nram__ int left[1];

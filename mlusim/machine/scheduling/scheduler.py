@@ -31,6 +31,9 @@ since an observed round costs much: compiled code, and most kernels in Python.  
 iterator, for example, is in none of their variables."""
 
 
+LANDS = 64  # such rounds after which effects in flight land, although no task waits for them
+
+
 QUIET = Context()  # copied by each strand: NumPy does not warn of overflows and invalid operations
 QUIET.run(np.seterr, all="ignore")
 
@@ -427,25 +430,30 @@ class Scheduler:
             self.block(core)
 
     def _none_goes_on(self, spinning: "set[Core]") -> bool:
-        """Return whether none of those *spinning* can continue, and so no task; if an effect is in flight, it lands, and some may."""
+        """Return whether none of those *spinning* can continue, and so no task."""
         if not self._stuck.union(self._locked) >= spinning:
             return False
         if not (self._locked >= spinning or self._shared() == self._shared_progress):
             return False
-        flying = [core for core in spinning if core.in_flight]
-        if not flying or self._landed == self._shared():
-            return True  # what is in flight, if anything, changes nothing that tasks share
-        for core in flying:
-            core.land()
-        self.changed()
-        self._landed = self._shared()
-        return False
+        # What is in flight otherwise changes nothing that tasks share.
+        return self._landed == self._shared() or not any(core.in_flight for core in spinning)
+
+    def _land(self, spinning: "set[Core]") -> None:
+        """Land what is in flight on cores that only poll, as a card does in the end: both engines at the same moment."""
+        flying = sorted((core for core in spinning if core.in_flight), key=lambda core: core.number)
+        if flying and self._landed != self._shared():
+            for core in flying:
+                core.land()
+            self.changed()
+            self._landed = self._shared()
 
     def _look(self, core: "Core", waiting: list["Core"]) -> None:
         """Compare the state of *core* if that has been requested: in rounds 2, 4, 8 and so on, and in every `SPIN_LIMIT`-th."""
         rounds = self._idle_rounds
         late = rounds % SPIN_LIMIT == 0
         if late or (2 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0):
+            if rounds >= LANDS:
+                self._land(self._spinning.difference(waiting))
             self._ask(waiting, late=late)
         if core in self._asked:
             first, shows = self._asked.pop(core), core.shows_all()
