@@ -60,20 +60,20 @@ class _Passed:
         if passed is None:
             passed = cls(checks)
             if isinstance(checks, tuple):
-                if len(cls._by_place) == MOST_CHECKS:
+                if len(cls._by_place) >= MOST_CHECKS:  # threads may go past it
                     cls._by_place.clear()
                 cls._by_place[id(checks)] = passed
         return passed
 
     def note(self, facts: tuple[Any, ...]) -> None:
         """Note that a call with *facts* passes."""
-        if len(self.calls) == MOST_CALLS:
+        if len(self.calls) >= MOST_CALLS:
             self.calls.clear()
         self.calls.add(facts)
 
 
 def _facts(handle: Handle, arguments: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """Return all that checks may see of a call, so that equal calls have equal results; None if *arguments* hold anything else.
+    """Return what checks see of a call that look at no memory, so that equal calls have equal results; None if *arguments* hold anything else.
 
     That is the board, the policy, descriptors, numbers and words, and which pointers are null.
     """
@@ -93,6 +93,28 @@ def _facts(handle: Handle, arguments: Mapping[str, Any]) -> tuple[Any, ...] | No
 
 
 _NUMBERS, _POINTERS = (int, bool, str), (DeviceTensor, Ptr, type(None))
+
+
+class _Call(SimpleNamespace):
+    """A call as its checks see it, which notes whether one looks at a device memory, as at its shape."""
+
+    def __init__(self, handle: Handle, arguments: Mapping[str, Any]) -> None:
+        memories = {name: a for name, a in arguments.items() if a.__class__ in _POINTERS[:2]}
+        others = {name: a for name, a in arguments.items() if name not in memories}
+        super().__init__(**others, handle=handle, device_memories=memories, looked_at=False)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the device memory *name*."""
+        memories: Mapping[str, Any] = vars(self)["device_memories"]
+        if name not in memories:
+            raise AttributeError(f"the call has no argument {name}")
+        self.looked_at = True
+        return memories[name]
+
+
+def is_null(call: Any, name: str) -> bool:
+    """Return whether the pointer or descriptor *name* of the *call* is null, without a look at the memory: calls alike have the same answer."""
+    return name not in getattr(call, "device_memories", ()) and getattr(call, name) is None
 
 
 def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[str, Any]) -> Status | None:
@@ -116,16 +138,14 @@ def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[s
     if passes:
         handle.last_error = ""
         return None
-    # Of a device memory, checks see only that it is no null pointer.
-    shown = {name: a.__class__ if a.__class__ in _POINTERS[:2] else a for name, a in arguments.items()}
-    call = SimpleNamespace(**shown, handle=handle)
+    call = _Call(handle, arguments)
     for check in passed.single:
         sentence = check.says(call)
         if sentence is not None:
             handle.last_error = "" if check.status is SUCCESS else f"{api}: {sentence}"
             LOG.debug("%s: returns %s: %s", api, check.status.name, sentence)
             return check.status
-    if facts is not None:
+    if facts is not None and not call.looked_at:
         passed.note(facts)
     handle.last_error = ""
     return None
@@ -175,7 +195,10 @@ def _flat(checks: Checks) -> Sequence[Check]:
 
 
 def demand(holds: Callable[[Any], bool], sentence: str, status: Status = BAD_PARAM) -> Check:
-    """Make the check of any condition over the arguments; *sentence* says what is wrong and what is legal."""
+    """Make the check of any condition over the arguments; *sentence* says what is wrong and what is legal.
+
+    The condition of equal arguments is equal; a call whose memories it looks at is asked each time (`is_null` does not look).
+    """
     return Check(lambda a: None if holds(a) else sentence, status)
 
 
@@ -189,7 +212,7 @@ def not_null(*names: str) -> tuple[Check, ...]:
 
     def check(name: str) -> Check:
         what = "descriptor" if name.endswith("_desc") else "pointer"
-        return Check(lambda a: f"{name} is a null {what}" if getattr(a, name) is None else None)
+        return Check(lambda a: f"{name} is a null {what}" if is_null(a, name) else None)
 
     return tuple(check(name) for name in names)
 

@@ -12,6 +12,7 @@ from mlusim.host.checks import (
     demand,
     dim,
     dtype,
+    is_null,
     not_large,
     not_null,
     out,
@@ -44,11 +45,11 @@ def _with_boundary(check: Check) -> Check:
 
 def _needed(name: str, when: Any) -> Check:
     """Return the check that the pointer *name* is not null if *when* holds; the pointer of an empty tensor may be."""
-    return demand(lambda a: not when(a) or getattr(a, name) is not None, f"{name} is a null pointer")
+    return demand(lambda a: not when(a) or not is_null(a, name), f"{name} is a null pointer")
 
 
 def _both_or_none(a: Any) -> bool:
-    return (a.opt_boundary_desc is None) == (a.opt_boundary is None)
+    return is_null(a, "opt_boundary_desc") == is_null(a, "opt_boundary")
 
 
 def layout_of(handle: Handle, S: int, T: int) -> Layout:
@@ -113,7 +114,7 @@ CHECKS: Checks = (
     Check(_scale, NOT_SUPPORTED),
     stop(lambda a: sizes(a)[0] == 0 or sizes(a)[1:] == (0, 0)),
     demand(
-        lambda a: a.workspace_size == 0 or a.workspace is not None,
+        lambda a: a.workspace_size == 0 or not is_null(a, "workspace"),
         "workspace is a null pointer although workspace_size is not 0",
     ),
     _needed("px", lambda a: sizes(a)[1] > 0),

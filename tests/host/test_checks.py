@@ -127,7 +127,7 @@ def test_nothing_to_do_ends_with_success(handle):
 def test_a_call_like_one_that_passed_is_not_checked_again(handle):
     """But one with another descriptor, number, policy, board or null pointer is; and rows in a list, which may change, are always asked."""
     asked = []
-    row = c.demand(lambda a: asked.append(1) is None and a.x is not None and a.n < 3, "wrong")
+    row = c.demand(lambda a: asked.append(1) is None and not c.is_null(a, "x") and a.n < 3, "wrong")
     good = {"x_desc": desc(2, 3), "x": handle.device.empty((2, 3), "float"), "n": 1}
 
     def calls(rows, *others, by=handle):
@@ -142,6 +142,23 @@ def test_a_call_like_one_that_passed_is_not_checked_again(handle):
     assert ([None], 1) == calls(rows, {}, by=Handle("MLU370-X4", policy="least"))
     assert ([None, None], 2) == calls([row], {}, {})
     assert "" == handle.last_error
+
+
+def test_a_call_whose_memories_a_check_looks_at_is_asked_each_time(handle):
+    """Calls alike may then differ: whether two pointers are one, and what shape a tensor has."""
+    first, other = (handle.device.empty((n, 3), "float") for n in (2, 4))
+    apart = (c.demand(lambda a: a.x is not a.y, "x is y"),)
+    rows = (c.demand(lambda a: a.x.shape[0] == 2, "x has another number of rows"),)
+    asked = []
+    null = (c.demand(lambda a: asked.append(1) is None and c.is_null(a, "x"), "x is not null"),)
+
+    pairs = [c.verify(handle, "f", apart, {"x": first, "y": y}) for y in (other, first, other, first)]
+    shapes = [c.verify(handle, "f", rows, {"x": x}) for x in (first, other, first, other)]
+    nulls = [c.verify(handle, "f", null, {"x": x}) for x in (NULL, first, NULL)]
+
+    assert [None, BAD_PARAM] * 2 == pairs == shapes
+    assert [None, BAD_PARAM, None] == nulls
+    assert 2 == len(asked)
 
 
 def test_strides_and_sizes_of_null_descriptors_are_not_looked_at(handle):

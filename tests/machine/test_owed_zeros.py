@@ -46,6 +46,18 @@ PLACES = (
     (1024, 1024, 1000, 1100, 1100, 1),
     (0, 64, 0, 64, 64, 1),
 )
+ENDING = """\
+__nram__ float few[1024];
+__nram__ float others[1024];
+__mlu_global__ void ending(float *out, long *places, int says) {
+  if (says == 1 && taskId == 0) { __bang_printf("ends"); __bang_write_zero(others, 1024); return; }
+  places[taskId] = (long)(others + 3);
+  float *third = (float *)places[taskId];
+  *third = 5.0f;
+  out[taskId] = *third + others[3];
+  out[taskDim + taskId] = others[7];
+}
+"""
 ADDRESS = re.compile("0x1[0-9a-f]{9}")  # an address in GDRAM, which is another one in each launch
 
 
@@ -86,3 +98,23 @@ def test_a_prepared_launch_finds_the_zeros_of_another_place(zeros):
     expected = [told(mlusim.Device("MLU370-X4"), zeros, "python", mlusim.BLOCK, numbers) for numbers in calls]
 
     assert expected == [told(device, zeros, "native", mlusim.BLOCK, numbers) for numbers in calls]
+
+
+@pytest.mark.parametrize("kind", [mlusim.BLOCK, mlusim.UNION1])
+def test_the_task_behind_one_that_ended_with_zeros_owed_has_its_own_memory(tmp_path, kind):
+    """The first has called Python, which lets the core run the others; one finds the address of its memory."""
+    (tmp_path / "ending.mlu").write_text(ENDING)
+    kernel = bangc.load([tmp_path / "ending.mlu"], board="MLU370-X4")["ending"]
+
+    def seen(device, says, engine):
+        out, places = device.put(np.zeros(8, np.float32)), device.put(np.zeros(5, np.int64))
+        try:
+            printed = device.launch(kernel, 4, kind, (out, places, says), engine=engine).printed
+        except MlusimError as fault:
+            return str(fault)
+        return printed, device.get(out).tobytes()
+
+    expected = [seen(mlusim.Device("MLU370-X4"), says, "python") for says in (0, 0, 1, 0)]
+    device = mlusim.Device("MLU370-X4")
+
+    assert expected == [seen(device, says, "native") for says in (0, 0, 1, 0)]

@@ -166,6 +166,7 @@ VISIBLE int64_t mlusim_again(Core *m, const uint64_t *words, void (*entry)(Core 
   for (c->called = c->nrows = 0;;) {
     chain_begins_(m, c, c->at);
     entry(m, words);
+    pay_(m); /* Python may let the core run further tasks */
     if (c->called) return -1;
     if (m->nflights) drain_(m, FOR_ALL);
     chain_ends_(m, c, c->met);
@@ -182,6 +183,7 @@ PART int team_runs_(Team *t, int64_t who, void (*entry)(Core *, const uint64_t *
   c->called = 0; row[M_BEGUN] = 1;
   chain_begins_(m, c, row[M_TASK]);
   entry(m, (const uint64_t *)t->words);
+  pay_(m);
   if (c->called || t->called) return 0;
   if (m->nflights) drain_(m, FOR_ALL);
   /* Cores that wait for it, or for each other, wait for ever. */
