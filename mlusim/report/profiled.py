@@ -19,6 +19,7 @@ class Profiled(Observer, Presented):
     """Keeps every observed launch in ``launches``; with *lines* the launches have the time of each line."""
 
     name = "profile"
+    # Finished launches suffice, so that C may run them; with lines, `every_step` asks for more.
     afterwards = True
 
     def __init__(self, *, lines: bool = True) -> None:
