@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 
 from mlusim.arch.board import Arch
 from mlusim.bangc import ir, types as t
+from mlusim.bangc.ir.leaving import STAYING, Outliving, PointerFlow, flow_of, leaving
 from mlusim.bangc.ir.walk import circles, inner_names
 from mlusim.bangc.render import emit as b
 from mlusim.bangc.render.emit import Uses, named_layout
@@ -29,24 +30,33 @@ class File:
 
     form: ir.TranslationUnit
     home: Home = field(factory=Home)
-    rendered: dict[tuple[str, bool, bool, bool], Rendered] = field(factory=dict)
+    rendered: dict[tuple[str, bool, bool, bool, bool], Rendered] = field(factory=dict)
     initials: dict[str, tuple[ast.expr, Uses]] = field(factory=dict)
+    flows: dict[str, PointerFlow] = field(factory=dict)  # how pointers go through its functions, by symbol
 
     def function(
-        self, symbol: str, *, deep: bool = False, checked: bool = False, covered: bool = False
+        self,
+        symbol: str,
+        *,
+        leaving: Outliving = STAYING,
+        deep: bool = False,
+        checked: bool = False,
+        covered: bool = False,
     ) -> Rendered:
-        """Return the rendered function *symbol*.
-
-        A *deep* function is recursive and counts its depth; a *checked* one reports values that change
-        silently; a *covered* one reports the outcomes of tests.
-        """
-        key = symbol, deep, checked, covered
+        """Return the rendered function *symbol*; its variables *leaving*, and the rest, are as in `render`."""
+        key = symbol, bool(leaving), deep, checked, covered
         rendered = self.rendered.get(key)
         if rendered is None:
             rendered = self.rendered[key] = render(
-                self.form.functions[symbol], deep=deep, checked=checked, covered=covered
+                self.form.functions[symbol], leaving=leaving, deep=deep, checked=checked, covered=covered
             )
         return rendered
+
+    def flow(self, symbol: str) -> PointerFlow:
+        """Return how pointers go through the function *symbol*."""
+        if symbol not in self.flows:
+            self.flows[symbol] = flow_of(self.form.functions[symbol])
+        return self.flows[symbol]
 
     def initial(self, symbol: str) -> tuple[ast.expr, Uses] | None:
         """Return the non-constant initial value of a host variable at file scope, with its references; None without one."""
@@ -84,6 +94,8 @@ class LinkPlan:
     variables: dict[ir.Global, File] = field(factory=dict)
     absent: dict[str, Callable[..., Any]] = field(factory=dict)
     deep: frozenset[CodeType] = frozenset()
+    # Variables whose addresses leave their function, by its symbol.
+    leaving: Mapping[str, Outliving] = field(factory=dict)
     # Functions whose address is taken, in the order of their addresses.
     pointed: dict[str, None] = field(factory=dict)
     again: "Callable[[bool, bool], LinkPlan] | None" = None
@@ -134,7 +146,7 @@ def link(
             plan.absent[wanted] = _absent(unit, wanted, None if definition is None else definition[1])
             continue
         part = parts.setdefault(id(definition[0]), FilePart(definition[0]))
-        rendered = part.file.function(wanted, **how)
+        rendered = part.file.function(wanted, checked=checked, covered=covered)
         part.code[wanted] = rendered.code
         calls[wanted] = tuple(_met(plan, part, rendered.uses))
         work += [(part.file, s) for s in calls[wanted]]
@@ -144,19 +156,21 @@ def link(
         # A call through a pointer may reach any function whose address is taken, including the caller.
         calls[caller] += tuple(plan.pointed)
     plan.parts = list(parts.values())
-    if file.form.functions[symbol].kind != "host":
-        _deepen(plan, circles(calls), how)
+    plan.leaving = leaving({s: part.file.flow(s) for part in plan.parts for s in part.code})
+    _again(plan, circles(calls) if file.form.functions[symbol].kind != "host" else frozenset(), how)
     for part in plan.parts:
         _declare(plan, part)
     return plan
 
 
-def _deepen(plan: LinkPlan, symbols: frozenset[str], how: Mapping[str, bool]) -> None:
-    """Render the recursive functions *symbols* again, with code that counts their depth."""
+def _again(plan: LinkPlan, deep: frozenset[str], how: Mapping[str, bool]) -> None:
+    """Render again the recursive functions *deep*, with code that counts their depth, and those whose variables leave them, with code that ends these."""
     for part in plan.parts:
-        for symbol in symbols & part.code.keys():
-            part.code[symbol] = part.file.function(symbol, deep=True, **how).code
-    plan.deep = frozenset(c for part in plan.parts for s, c in part.code.items() if s in symbols)
+        for symbol in part.code.keys() & (deep | plan.leaving.keys()):
+            outliving, recursive = plan.leaving.get(symbol, STAYING), symbol in deep
+            rendered = part.file.function(symbol, leaving=outliving, deep=recursive, **how)
+            part.code[symbol] = rendered.code
+    plan.deep = frozenset(c for part in plan.parts for s, c in part.code.items() if s in deep)
 
 
 def _met(plan: LinkPlan, part: FilePart, uses: Uses) -> Iterator[str]:

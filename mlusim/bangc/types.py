@@ -89,7 +89,7 @@ class Array:
 
 
 # Attributes that records of the Python engine, and pointers to them, have themselves.
-_TAKEN = "_ahead _c_acting _c_home _unit address assign cast copied field here layout leaf load part raw spot"
+_TAKEN = "_ahead _c_acting _c_home _unit address assign cast copied exists field here layout leaf load part raw spot"
 RECORD_ATTRIBUTES = frozenset(_TAKEN.split())
 _OF_PYTHON = frozenset(("None", "True", "False"))  # these are not attributes
 MARK = "\N{MIDDLE DOT}"

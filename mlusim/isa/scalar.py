@@ -185,7 +185,7 @@ def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
     body.__doc__ = doc
     tests = " || ".join(f"in == {space}" for space in spaces)
     # Only Python knows pointers to memory outside the device.
-    native = f"const int in = see(m, pointer).a->space; if (in >= CELL) goto slow; result = {tests};"
+    native = f"const int in = see(m, pointer).a->space; if (in >= SPACES) goto slow; result = {tests};"
     return _row(spelling, "C", "vendor declaration header, control", native=native)(body)
 
 

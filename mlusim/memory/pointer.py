@@ -154,6 +154,16 @@ class View:
 REACH = 1 << 46
 """Limit, in bytes, of a pointer's distance from its memory; all pointers farther away count as out of bounds."""
 
+FAR = 1 << 90
+"""The offset, in bytes, of a pointer that was moved beyond its reach: no step leads back from there."""
+
+
+def moved_to(offset: int) -> int:
+    """Return *offset*, in bytes, or `FAR` (or its negative) if it is beyond the reach of pointers."""
+    if -REACH <= offset < REACH:
+        return offset
+    return FAR if offset > 0 else -FAR
+
 
 class Ptr(Presented):
     """A typed pointer with C arithmetic: ``p + n`` and ``p - n`` move by elements, not bytes.
@@ -172,9 +182,12 @@ class Ptr(Presented):
     def __add__(self, n: int) -> "Ptr":
         if n.__class__ is not int:
             n = self._elements(n)
+        at = self.index + n
+        if not -0x2000_0000 < at < 0x2000_0000:  # small numbers, which Python compares fastest
+            at = self._far(at)
         moved = _new(Ptr)
         moved.view = self.view
-        moved.index = self.index + n
+        moved.index = at
         return moved
 
     __radd__ = __add__
@@ -182,9 +195,12 @@ class Ptr(Presented):
     def __sub__(self, other: object) -> Any:
         if other.__class__ is Ptr:
             return self._distance(other)
+        at = self.index - (other if other.__class__ is int else self._elements(other))
+        if not -0x2000_0000 < at < 0x2000_0000:  # small numbers, which Python compares fastest
+            at = self._far(at)
         moved = _new(Ptr)
         moved.view = self.view
-        moved.index = self.index - (other if other.__class__ is int else self._elements(other))
+        moved.index = at
         return moved
 
     def __getitem__(self, i: int) -> Any:
@@ -314,6 +330,14 @@ class Ptr(Presented):
     def address(self) -> int:
         """The device address, in bytes, as C would print it."""
         return self.view.allocation.address + self.offset
+
+    def _far(self, at: int) -> int:
+        """Return *at*, the index after a step that may lead out of reach; out of reach a pointer stays where it is."""
+        size = self.view.itemsize
+        if not -REACH <= self.offset < REACH:
+            return self.index
+        to = moved_to(self.view.phase + at * size)
+        return at if -REACH <= to < REACH else to // size
 
     def _elements(self, n: Any) -> int:
         """Return the offset *n* as a Python integer; raise for floats and other types."""

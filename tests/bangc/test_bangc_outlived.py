@@ -21,7 +21,7 @@ __mlu_entry__ void K(int *out, int n) {
 BODIES = {
     "returned": ("out[0] = kept(n)[1];", ("v", 2)),
     "a number returned": ("out[0] = of_number(n) ? 1 : 0;", ("x", 5)),
-    "a reference returned": ("out[0] = bound(n);", ("x", 6)),
+    "a reference returned": ("out[0] = &bound(n) != nullptr;", ("x", 6)),
     "a number behind its block": ("{ int x = n; p = &x; }\n  out[0] = *p;", ("x", 13)),
     "a record behind its block": ("Pair *q; { Pair x = {n, n}; q = &x; }\n  out[0] = q->a;", ("x", 13)),
     "a number used inside": ("for (int i = 0; i < 3; ++i) { int x = i; p = &x; out[0] = *p; }\n  p = w; out[1] = *p;", None),

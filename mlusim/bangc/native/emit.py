@@ -4,13 +4,14 @@ C does not define the order of evaluation of arguments, so values with side effe
 temporaries, from left to right.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, bfloat16
 from mlusim.bangc import ir, types as t
+from mlusim.bangc.ir.leaving import STAYING, Outliving
 from mlusim.bangc.ir.walk import acts, effectful, innermost, walk
 from mlusim.bangc.scalars import BINARY, REALS, SHIFTS, Real, most_shift
 from mlusim.bangc.walker import Walker
@@ -132,6 +133,25 @@ def element_size(kind: t.Type) -> int:
     return -kind.size if isinstance(kind, t.Record | t.VectorRegister) else 0
 
 
+def pointers_at(kind: t.Type, offset: int = 0) -> Iterator[int]:
+    """Yield the offsets of the words in a *kind* that are pointers, or tell the class of an object."""
+    if isinstance(kind, t.Array):
+        for n in range(kind.count):
+            yield from pointers_at(kind.of, offset + n * kind.of.size)
+    elif isinstance(kind, t.Record):
+        first = [at for field_ in kind.fields for at in pointers_at(field_.type, offset + field_.offset)]
+        yield from first if offset in first or not kind.virtual else (offset, *first)
+    elif isinstance(kind, t.Pointer):
+        yield offset
+
+
+def word_lists(c: "CWalker") -> Iterator[str]:
+    """Yield the lists of the words that are pointers."""
+    for (size, *offsets), number in c.pointers.items():
+        words = ", ".join(map(str, (size, len(offsets), *offsets)))
+        yield f"static const int64_t w_{number}[] = {{{words}}};"
+
+
 def literal(value: object, kind: t.Type) -> str:
     """Render a constant as a literal of C."""
     if value is None:
@@ -185,8 +205,12 @@ class CWalker(Walker[str, str]):
     texts: dict[str, int] = field(factory=dict)
     library: dict[str, int] = field(factory=dict)
     places: dict[Any, int] = field(factory=dict)  # variables at file scope and local arrays
+    outliving: Outliving = STAYING  # of the current function: variables that pointers may outlive
+    ending: set[ir.Local] = field(factory=set)  # those, and the temporary values, in their cells
     near: tuple[ir.Local, ...] = ()  # of the current function: see `values.looked_up`
     addressed: list[ir.Local] = field(factory=list)  # of the current function: values whose address is taken
+    # Types with pointers: their size, and the offsets of the pointers in them.
+    pointers: dict[tuple[int, ...], int] = field(factory=dict)
     # Static variables of functions, by their key.
     statics: dict[str, ir.Local] = field(factory=dict)
     # String literals, and the indices of their pointers.
@@ -266,6 +290,14 @@ class CWalker(Walker[str, str]):
     def site(self, span: ir.Span) -> int:
         """Return the number of a source location."""
         return self.sites.setdefault((span.file, span.line), len(self.sites))
+
+    def words(self, kind: t.Type) -> str:
+        """Render the list of the words in a *kind* that are pointers, as in scalars.h; 0 if there are none."""
+        element = t.element_of(kind)
+        if isinstance(kind, t.VectorRegister) or isinstance(element, t.VectorRegister):
+            return "0"
+        at = tuple(pointers_at(element))
+        return f"w_{self.pointers.setdefault((element.size, *at), len(self.pointers))}" if at else "0"
 
     def text(self, text: str) -> int:
         """Return the number of a string."""

@@ -12,13 +12,15 @@ from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, int8, int16, int32, int64
 from mlusim.bangc import ir, types as t
 from mlusim.bangc.fitting import limits_of, packed_number, packed_structure
+from mlusim.bangc.ir.leaving import STAYING, Outliving
 from mlusim.bangc.ir.walk import DEEP, circles
 from mlusim.bangc.native import calls, emit, returning
-from mlusim.bangc.native.emit import CWalker, NoForm, ctype, dtype_of, literal, literal_bytes
+from mlusim.bangc.native.emit import CWalker, NoForm, ctype, dtype_of, literal, literal_bytes, word_lists
 from mlusim.bangc.native.joining import Joining
 from mlusim.bangc.native.statements import STATEMENTS, cell, function, prototype
 from mlusim.bangc.native.values import VALUES, parts, registers_in_union, stamped, uses_registers
 from mlusim.bangc.runtime.core import by_zero, no_code, too_deep
+from mlusim.bangc.runtime.ended import EndedVariable
 from mlusim.bangc.runtime.layouts import lock, no_class, pure
 from mlusim.bangc.runtime.library import LIBRARY
 from mlusim.bangc.runtime.pointers import Address, TextPointer, beyond, no_number, too_far
@@ -32,7 +34,7 @@ from mlusim.machine.native.core import NativeCore, marks
 from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Word, assemble, vector_registers
 from mlusim.machine.native.text.door import REGISTERS
 from mlusim.machine.native.text.joined import Joined, JoinedCall
-from mlusim.machine.native.text.layout import CELL_BYTES, DEEP_CELL_BYTES, LITERAL, MOST_CELLS
+from mlusim.machine.native.text.layout import CELL_BYTES, DEEP_CELL_BYTES, LITERAL, MOST_CELLS, MOST_OUTLIVED
 from mlusim.machine.native.text.screen import Returns
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
@@ -99,8 +101,11 @@ def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, word
 
     It points *offset* bytes into the variable *number* of *nbytes* bytes, with elements of *size* bytes.
     *element* is the size of an array's elements, 0 for a number or a pointer, and the negative size of a
-    record. *words* describe a constant; they are "" for a variable that may change.
+    record. *words* describe a constant; they are "" for a variable that may change. A variable that has ended
+    has less than no bytes, and its *words* say so.
     """
+    if nbytes < 0:
+        return EndedVariable(words)
     if element == LITERAL:
         return TextPointer.at(literal_bytes(words), offset, SIZED[size])
     if number == 0:
@@ -180,6 +185,7 @@ class BangForm:
         c.reaching = returning.reaching(self.form, forms, called) if c.checked else frozenset()
         bodies, more = [], list[tuple[str, int]]()
         for f in forms:
+            c.outliving = plan.leaving.get(f.symbol, STAYING)
             bodies.append(function(c, f, calls=bool(called[f.symbol]), recursive=f.symbol in deep))
             more += [(f.symbol, local.type.size) for local in c.addressed]
         first = [line for part, v in variables if not v.space for line in _constant(c, part, v)]
@@ -192,8 +198,8 @@ class BangForm:
         heads = [f"{prototype(f)};" for f in forms]
         by_pointer = [*calls.pointer_bodies(c, by_symbol), *calls.class_bodies(c)]
         heads += [*calls.pointer_heads(c), *calls.class_heads(c)]
-        check_room(forms, bodies, deep, more)
-        kinds = _records("".join((*heads, *bodies, *first)))
+        check_room(forms, bodies, deep, more, plan.leaving)
+        kinds = [*_records("".join((*heads, *bodies, *first))), *word_lists(c)]
         if any(uses_registers(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
             kinds.insert(0, _registers(mode, forms))
         text = "\n".join([*kinds, *c.joined_functions(), *heads, *bodies, *by_pointer, self._entry(first)])
@@ -367,7 +373,7 @@ _FRAME = "  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);\n"
 def _zeros(c: CProgram, kind: t.Type) -> str:
     """Return C that creates the cell of a variable, filled with zeros."""
     stamps = stamped(c, kind, "at(see(m, p_))")
-    return f"({{ Ptr p_ = {cell(kind)}; memset(at(see(m, p_)), 0, {kind.size}); {stamps} p_; }})"
+    return f"({{ Ptr p_ = {cell(c, kind)}; memset(at(see(m, p_)), 0, {kind.size}); {stamps} p_; }})"
 
 
 def _constant(c: CProgram, part: Any, variable: ir.Global) -> Iterator[str]:
@@ -468,13 +474,19 @@ def check_room(
     bodies: Sequence[str],
     deep: AbstractSet[str],
     more: Sequence[tuple[str, int]],
+    leaving: Mapping[str, Outliving],
 ) -> None:
-    """Raise `NoForm` if *bodies*, the C text of *forms*, may need more stack than there is.
+    """Raise `NoForm` if *bodies*, the C text of *forms*, may need more stack than there is, or variables in *leaving* more numbers.
 
     Each mention of a record counts as one on the stack and one as an argument; recursive functions, *deep*,
     count with the maximal depth. *more* has other variables with addresses: the symbol of the function (or
     ""), and the bytes.
     """
+    many = sum(len([*of.locals, *of.temporaries]) * (DEEP if s in deep else 1) for s, of in leaving.items())
+    if many > MOST_OUTLIVED:
+        raise NoForm(
+            "more variables to which pointers may be left, in functions inside each other, than have numbers"
+        )
     sizes = {f.symbol: [int(n) for n in RECORDS.findall(text)] for f, text in zip(forms, bodies, strict=True)}
     plain = sum(2 * sum(of_function) for symbol, of_function in sizes.items() if symbol not in deep)
     level = sum(2 * sum(sizes[symbol]) for symbol in deep)

@@ -20,6 +20,7 @@ from mlusim.bangc.native.emit import (
     literal,
     name,
 )
+from mlusim.bangc.runtime.ended import FUNCTION
 from mlusim.isa.table import ISA
 
 MANY_ZEROS = 16  # from this many zero elements on, a loop stores them
@@ -45,6 +46,7 @@ def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> 
         raise NoForm(form.problem.construct)
     lines = [line_of(form.span), f"{prototype(form)} {{"]
     c.symbol, c.deep, c.addressed, c.leaving = form.symbol, recursive, [], []
+    c.ending = set(c.outliving.locals)
     c.within = form.framed
     c.waits = waits_of(form)
     c.unset = screening.unset(form) if c.checked else frozenset()
@@ -131,19 +133,27 @@ def _place(c: CWalker, local: ir.Local) -> str:
     return f"{place - 1} + m->depth"  # the outermost call has depth 1
 
 
-def cell(kind: t.Type) -> str:
+def cell(c: CWalker, kind: t.Type) -> str:
     """Return C that creates the cell of a variable with an address. Raises `NoForm` if it cannot have one."""
     if not isinstance(t.element_of(kind), t.Arithmetic | t.Pointer | t.Record | t.VectorRegister):
         raise NoForm(f"a {kind} that has an address")
-    return f"cell_(m, {kind.size}, {element_size(kind)})"
+    begun = f"cell_(m, {kind.size}, {element_size(kind)})"
+    words = c.words(kind)
+    return f"with_(m, {begun}, {words})" if words != "0" else begun
 
 
 def _cell_of(c: CWalker, local: ir.Local) -> Iterator[str]:
     """Render a variable with an address: its cell, and a C pointer to its bytes."""
     inner, variable = t.element_of(local.type), name(local)
-    source = cell(local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
+    source = cell(c, local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
+    if local in c.ending:
+        source = source.replace("cell_(", "outlived_(")
     at = "uint8_t" if isinstance(inner, t.Record | t.VectorRegister) else ctype(inner)
     yield f"  Ptr {variable} = {source}; {at} *d_{local.name} = ({at} *)at(see(m, {variable})); (void)d_{local.name};"
+    if local in c.ending:
+        text = c.text(FUNCTION.format(values.called(local), c.within[2]))
+        end = f"{{m, &{variable}, {text}}}"
+        yield f"  Outlived e_{local.name} __attribute__((cleanup(ended_))) = {end}; (void)e_{local.name};"
     if local in c.unset:
         yield f"  uint8_t *{screening.flags(local)} = flagged_(m, {variable}, {local.type.size});"
     if local.parameter and isinstance(local.type, t.VectorRegister):
@@ -161,7 +171,8 @@ def _declare(c: CWalker, node: ir.Declare) -> list[str]:
         lacks = [screening.declared(local)] if local in c.unset else []
         return [f"{name(local)} = {value};", *lacks]
     if in_cell(local):
-        return _cell(c, node) if in_frame(local) else _once(c, node)
+        again = [values.renewed(c, local)] if local in c.outliving.again else []
+        return [*again, *_cell(c, node)] if in_frame(local) else _once(c, node)
     place = _place(c, local)
     lines = [f"{name(local)} = PLACES_(m)[{place}];"]
     lines += _met(c, local, place, node.span)

@@ -23,6 +23,7 @@ from mlusim.bangc.native.emit import (
     name,
     suffix,
 )
+from mlusim.bangc.runtime.ended import BLOCK, TEMPORARY
 from mlusim.engine.contract import BUILT_INS
 
 # -- places ------------------------------------------------------------------------------------------
@@ -61,9 +62,24 @@ def _kept(c: CWalker, at: ir.Temporary) -> str:
         raise NoForm("the address of a value")
     local = ir.Local(f"{names.OWN}{c.temporary()}_", "", at.type, str(at.type), at.span, ir.Storage.CELL)
     c.addressed.append(local)
+    again = ""
+    if id(at) in c.outliving.temporaries:
+        c.ending.add(local)
+        again = f"{renewed(c, local)} "
     value = c.value(at.value)
     pointer = f"fixed_(m, {name(local)}, {c.text(at.fixed)});" if at.fixed else f"{name(local)};"
-    return f"({{ {ctype(at.type)} i_ = {value}; memcpy(d_{local.name}, &i_, sizeof i_); {pointer} }})"
+    return f"({{ {ctype(at.type)} i_ = {value}; {again}memcpy(d_{local.name}, &i_, sizeof i_); {pointer} }})"
+
+
+def called(local: ir.Local) -> str:
+    """Return how a fault names a variable that has ended."""
+    return local.source_name or TEMPORARY
+
+
+def renewed(c: CWalker, local: ir.Local) -> str:
+    """Render the end of the variable *local* of a block before it begins again."""
+    text = c.text(BLOCK.format(called(local)))
+    return f"{name(local)} = renewed_(m, {name(local)}, {text});"
 
 
 def _direct(at: ir.Place) -> str | None:
@@ -296,7 +312,7 @@ def looked_up(c: CWalker, form: ir.Function) -> Iterator[str]:
     c.near = tuple(local for local, times in read.items() if times > 1 and local in fixed)
     for local in c.near:
         assert isinstance(local.type, t.Pointer)
-        yield f"  const uint8_t *n_{local.name} = record_(m, {name(local)}, {local.type.to.size});"
+        yield f"  const uint8_t *n_{local.name} = record_(m, {name(local)}, {local.type.to.size}, {c.words(local.type.to)});"
 
 
 def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
@@ -465,7 +481,7 @@ def _each(
     """Render *whole*, with the bytes in n_, if *look* resolves *pointer* to a variable of *kind*; else *access* to each field."""
     at = c.temporary()
     fields = " ".join(_scalars(c, kind, "0", lambda part, o: access(part, f"moved_({at}, {o}, 1)", o)))
-    lookup = f"const Ptr {at} = {pointer}; const uint8_t *n_ = {look}(m, {at}, {kind.size});"
+    lookup = f"const Ptr {at} = {pointer}; const uint8_t *n_ = {look}(m, {at}, {kind.size}, {c.words(kind)});"
     return f"{lookup} if (LIKELY(n_)) {{ {whole} }} else {{ {fields} }}"
 
 

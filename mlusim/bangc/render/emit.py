@@ -10,11 +10,13 @@ from attrs import define, field
 
 from mlusim.bangc import ir, names, types as t
 from mlusim.bangc.ir import Span
+from mlusim.bangc.ir.leaving import STAYING, Outliving
 from mlusim.bangc.walker import Walker
 
 Range = tuple[int, int]
 """The smallest and the largest possible value of an integer."""
 
+FRAME = f"{names.OWN}frame"  # the variables of a function that pointers may outlive
 LOAD, STORE = ast.Load(), ast.Store()
 
 
@@ -56,6 +58,11 @@ def binary(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.BinOp:
 def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.Compare:
     """Make the node of ``left op right``, a comparison."""
     return ast.Compare(left, [op], [right])
+
+
+def registered(variable: ast.expr, key: str, called: str) -> ast.expr:
+    """Return an expression with the value of *variable*, which ends with the function or before *key* is registered again."""
+    return call("_c_register", name(FRAME), variable, constant(key), constant(called))
 
 
 def between(low: float, value: ast.expr, high: float) -> ast.Compare:
@@ -164,6 +171,7 @@ class PythonWalker(Walker[ast.expr, ast.stmt]):
     continues: list[Callable[[], list[ast.stmt]]] = field(factory=list)
     loops: int = 0  # Python loops around the statement
     machines: list[Machine] = field(factory=list)
+    outliving: Outliving = STAYING  # the variables whose addresses leave the function
 
     def variable(self, variable: ir.Global) -> ast.Name:
         """Return the name of a variable at file scope: its source name, unless another variable or a local has it."""

@@ -12,12 +12,14 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.bangc import ir, names, types as t
+from mlusim.bangc.ir.leaving import STAYING, Outliving
 from mlusim.bangc.ir.waits import waits_of
 from mlusim.bangc.ir.walk import casts, changed, parts_of, walk
 from mlusim.bangc.render import emit as b
 from mlusim.bangc.render.arithmetic import range_of
 from mlusim.bangc.render.emit import Machine, PythonWalker, Range, Uses
 from mlusim.bangc.render.values import VALUES, asked, assignment
+from mlusim.bangc.runtime.ended import TEMPORARY
 from mlusim.errors import Unsupported
 
 Statements = list[ast.stmt]
@@ -288,7 +290,14 @@ def _declare(c: PythonWalker, node: ir.Declare) -> list[ast.stmt]:
         once = b.call("_c_static", b.constant(local.home), maker)
         return [b.assign(b.target(local.name), once)]
     _note(c, local, node.value)
-    return [b.assign(b.target(local.name), local_object(c, local, node.value))]
+    return [b.assign(b.target(local.name), _outliving(c, local, local_object(c, local, node.value)))]
+
+
+def _outliving(c: PythonWalker, local: ir.Local, variable: ast.expr) -> ast.expr:
+    """Return *variable*, the object of a local, registered if pointers may outlive it."""
+    if local not in c.outliving.locals:
+        return variable
+    return b.registered(variable, local.name, local.source_name or TEMPORARY)
 
 
 def _note(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> None:
@@ -313,10 +322,14 @@ def _arrives(c: PythonWalker, local: ir.Local) -> list[ast.stmt]:
     if local.storage is ir.Storage.VALUE or isinstance(local.type, t.ClassType):
         return []
     if isinstance(local.type, t.Record) and local.storage is ir.Storage.CELL:
-        return []
+        if local not in c.outliving.locals:
+            return []
+        registered = _outliving(c, local, b.name(local.name))
+        return [b.at(b.assign(b.target(local.name), registered), local.span)]
     plain = ir.Local(local.name, local.source_name, local.type, local.spelling, local.span)
     argument = ir.Load(ir.LocalStorage(plain, local.span), local.span)
-    return [b.at(b.assign(b.target(local.name), local_object(c, local, argument)), local.span)]
+    arrived = _outliving(c, local, local_object(c, local, argument))
+    return [b.at(b.assign(b.target(local.name), arrived), local.span)]
 
 
 def local_object(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> ast.expr:
@@ -441,15 +454,30 @@ def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
     return local_object(c, local, expression), c.uses
 
 
+def _ending(function: ir.Function, inner: Statements) -> Statements:
+    """Return the statements *inner* of a function, and the end of its variables after them, however it returns."""
+    begun = b.at(b.assign(b.target(b.FRAME), ast.Dict([], [])), function.span)
+    ended = ast.Expr(b.call("_c_end_all", b.name(b.FRAME), b.constant(function.name)))
+    last = function.span._replace(
+        line=function.end or function.span.line, end_line=function.end or function.span.line
+    )
+    return [begun, b.at(ast.Try(inner, [], [], [b.at(ended, last)]), function.span)]
+
+
 def render(
-    function: ir.Function, *, deep: bool = False, checked: bool = False, covered: bool = False
+    function: ir.Function,
+    *,
+    leaving: Outliving = STAYING,
+    deep: bool = False,
+    checked: bool = False,
+    covered: bool = False,
 ) -> Rendered:
     """Render *function* as a code object with its file, lines and display name.
 
-    A *deep* function counts its recursion depth; a *checked* one reports values that change silently; a
-    *covered* one reports statements and outcomes of tests.
+    When it returns, the variables *leaving* end. A *deep* function counts its recursion depth; a *checked* one
+    reports values that change silently; a *covered* one reports statements and outcomes of tests.
     """
-    c = PythonFunction(symbol=function.symbol, checked=checked, covered=covered, deep=deep)
+    c = PythonFunction(symbol=function.symbol, checked=checked, covered=covered, deep=deep, outliving=leaving)
     c.names = frozenset(local.name for local in function.locals)
     nodes = walk(function.body)
     c.changed, c.casts = changed(nodes), casts(nodes)
@@ -461,8 +489,16 @@ def render(
         none = ast.Assign([b.target(name) for name in c.cast_names], b.constant(None))
         inner.insert(0, ast.copy_location(none, inner[0]))
     inner = [*c.passed(function.span), *inner]
+    if leaving:
+        inner = _ending(function, inner)
     if deep:
         inner.insert(0, b.at(b.assign(b.target(_LEVEL), b.call("_c_deeper")), function.span))
+    code = _compiled(function, inner)
+    return Rendered(function, code.replace(co_name=function.name, co_qualname=function.name), c.uses)
+
+
+def _compiled(function: ir.Function, inner: Statements) -> CodeType:
+    """Return the code of *function*, whose statements are *inner*."""
     rest = ast.arg(ir.REST) if function.variadic else None
     arguments = ast.arguments([], [ast.arg(p.name) for p in function.parameters], rest, [], [], None, [])
     definition = ast.FunctionDef("_", arguments, inner, [], None, None)
@@ -479,5 +515,4 @@ def render(
         raise Unsupported(
             f"{where} has loops inside each other, deeper than the {DEEPEST} that Python takes; put the inner ones into a function"
         ) from None
-    function_code = next(k for k in code.co_consts if isinstance(k, CodeType))
-    return Rendered(function, function_code.replace(co_name=function.name, co_qualname=function.name), c.uses)
+    return next(k for k in code.co_consts if isinstance(k, CodeType))

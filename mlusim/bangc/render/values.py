@@ -8,7 +8,7 @@ from mlusim.bangc import ir, names, types as t
 from mlusim.bangc.ir.walk import member_array, walk
 from mlusim.bangc.render import arithmetic, emit as b
 from mlusim.bangc.render.emit import PythonWalker, named_layout
-from mlusim.bangc.runtime.pointers import MOST_STEP
+from mlusim.bangc.runtime.ended import TEMPORARY
 from mlusim.bangc.scalars import OVERFLOW
 from mlusim.isa.table import ISA
 from mlusim.memory.space import DIRECTIONS
@@ -182,7 +182,10 @@ def _address(c: PythonWalker, node: ir.AddressOf) -> ast.expr:
     if at.fixed:
         return constant_of(c, at)
     whole = isinstance(at.type, t.Record | t.VectorRegister) or isinstance(at.value, ir.Text)
-    return value if whole else b.call("_c_Cell", c.layout(at.type), value)
+    held = value if whole else b.call("_c_Cell", c.layout(at.type), value)
+    if id(at) not in c.outliving.temporaries:
+        return held
+    return b.registered(held, c.temporary(), TEMPORARY)
 
 
 def constant_of(c: PythonWalker, at: ir.Temporary) -> ast.expr:
@@ -191,8 +194,7 @@ def constant_of(c: PythonWalker, at: ir.Temporary) -> ast.expr:
 
 
 def moved(c: PythonWalker, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:
-    """Return a pointer moved by *count* elements; after too large a step it stays invalid, even if it is moved back."""
-    most = MOST_STEP // max(pointee.size, 1)
+    """Return a pointer moved by *count* elements."""
     # Pointers of the run-time library count innermost elements.
     scale, pointee = t.elements_in(pointee), t.element_of(pointee)
     if isinstance(pointee, t.Void):  # as in GNU C, a void has one byte
@@ -200,19 +202,9 @@ def moved(c: PythonWalker, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *
     if isinstance(count, ir.Const) and count.value == 0:
         return pointer
     steps = place(c, count, pointee)
-    low, high = arithmetic.range_of(count, c.ranges)
-    gone = None
-    if low < -most or high > most:
-        pointer, to = b.twice(pointer, c.temporary())
-        steps, again = b.twice(steps, c.temporary())
-        ahead = steps if b.simple(pointer) else b.last(pointer, steps)
-        inside = b.between(-most, ahead, most)
-        gone = b.call("_c_far", to, ast.UnaryOp(ast.USub(), again) if back else again)
-        pointer, steps = to, again
     if scale != 1:
         steps = b.binary(steps, ast.Mult(), b.constant(scale))
-    moved = b.binary(pointer, ast.Sub() if back else ast.Add(), steps)
-    return moved if gone is None else ast.IfExp(inside, moved, gone)
+    return b.binary(pointer, ast.Sub() if back else ast.Add(), steps)
 
 
 def _offset(c: PythonWalker, node: ir.Offset) -> ast.expr:

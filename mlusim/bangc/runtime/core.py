@@ -12,6 +12,7 @@ import numpy as np
 from mlusim.arch.dtypes import DType, as_elements, uint8
 from mlusim.bangc import names, scalars, types as t
 from mlusim.bangc.ir.walk import DEEP
+from mlusim.bangc.runtime.ended import ENDING
 from mlusim.bangc.runtime.followed import (
     FOLLOWED,
     Value,
@@ -47,7 +48,6 @@ from mlusim.bangc.runtime.pointers import (
     TextPointer,
     address_of,
     copy,
-    far,
     inside,
     see,
     seen,
@@ -113,11 +113,11 @@ def common() -> Mapping[str, Any]:
         "_c_part": part_of,
         "_c_inside": inside,
         "_c_address": address_of,
-        "_c_far": far,
         "_c_text": TextPointer,
         "_c_pointer_at": _pointer_at,
         "_c_register_at": _register_at,
         **LEAVING,
+        **ENDING,
         **{f"_c_lib_{name}": function for name, function in LIBRARY.items()},
     }
 

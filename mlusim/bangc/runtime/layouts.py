@@ -20,6 +20,7 @@ from mlusim.bangc.runtime.pointers import (
     VariableAddress,
     address_of,
     copy,
+    no_bytes,
     no_number,
     number,
     read_only,
@@ -31,6 +32,9 @@ from mlusim.errors import MlusimError, RuleFault, Unsupported
 from mlusim.memory.pointer import Ptr
 
 NULL = Address()
+
+
+SIZE = 8  # bytes of a pointer
 
 
 class RecordLayout:
@@ -89,11 +93,12 @@ class RecordLayout:
             return pointer.cast(self)
         layout = type(pointer).layout if isinstance(pointer, Object) else self  # a field may have that name
         if layout is not self and len(pointer.__dict__) and not layout.same(self):
-            raise Unsupported(
-                f"an object of {layout.name} that is kept in registers is seen as {self.name}",
-                hint="copy its members one by one",
-            )
+            return InVariable(pointer, self, 0)
         return pointer
+
+    def among(self, raw: Pointer) -> "RecordPointer":
+        """Return the bytes at *raw*, a pointer to bytes of a variable, seen as this record."""
+        return RecordPointer(raw, self)
 
     def same(self, other: "RecordLayout") -> bool:
         """Return whether *other* is the same record in another file, or one is a base of the other."""
@@ -144,17 +149,12 @@ class Object(LonePointer):
     def cast(self, layout: Layout) -> Any:
         """Return the pointer to this record cast to *layout*."""
         kind = type(self).layout
-        if layout is uint8 or (isinstance(layout, RecordLayout) and kind.same(layout)):
+        if isinstance(layout, RecordLayout) and kind.same(layout):
             return self
         first = next(iter(kind.fields), None)
         if first is not None and kind.fields[first][0] is layout:
             return FieldPointer(self, first)
-        if isinstance(layout, DType | PointerLayout):
-            return InVariable(self, layout, 0)
-        raise Unsupported(
-            f"an object of {kind.name} that is kept in registers is seen as {layout}",
-            hint="copy its members one by one",
-        )
+        return InVariable(self, layout, 0)
 
     def spot(self) -> tuple[Any, int]:
         """Return the variable into which the pointer points, and the offset in bytes."""
@@ -186,6 +186,8 @@ class Object(LonePointer):
                 inner = self.__dict__[name]
                 parts = isinstance(layout, RecordLayout | ArrayLayout)
                 return inner.leaf(at - offset) if parts else (FieldPointer(self, name), at - offset)
+        if kind.virtual and at < SIZE:  # what tells the class
+            raise no_bytes()
         return None, 0
 
     def __getattr__(self, name: str) -> Any:
@@ -262,18 +264,9 @@ class FieldPointer(LonePointer, VariableAddress):
         return getattr(self.owner, self.name)
 
     def cast(self, layout: Layout) -> "FieldPointer | InVariable":
-        """Return a pointer to the same field; a number may be accessed as another type."""
+        """Return a pointer to the same field, cast to another type."""
         pointers = isinstance(layout, PointerLayout) and isinstance(self.layout, PointerLayout)
-        if layout is self.layout or pointers:
-            return self
-        if isinstance(layout, DType) and isinstance(self.layout, DType):
-            return InVariable(self.owner, layout, type(self.owner).layout.fields[self.name][1])
-        if layout is uint8:
-            return self
-        raise Unsupported(
-            f"the field {self.name.rstrip(t.MARK)} of {type(self.owner).layout.name} is seen as {layout}",
-            hint="convert its value",
-        )
+        return self if layout is self.layout or pointers else InVariable(self, layout, 0)
 
 
 class InMemory(Placed):
@@ -346,7 +339,9 @@ class RecordPointer(InMemory):
     def field(self, name: str) -> Any:
         """Return a pointer to a field, or to the first element of an array field."""
         layout, offset = self.layout.fields[name]
-        return see(self.raw + offset, layout.leaf if isinstance(layout, ArrayLayout) else layout)
+        leaf = layout.leaf if isinstance(layout, ArrayLayout) else layout
+        at = self.raw + offset
+        return InVariable(at, leaf, 0) if isinstance(at, VariableAddress) else see(at, leaf)
 
     def __repr__(self) -> str:
         return f"<{self.layout.name} * {self.raw!r}>"
@@ -423,6 +418,11 @@ def fresh(layout: Layout) -> Any:
 
 def fetch(raw: Ptr, layout: Layout) -> Any:
     """Read the value at *raw*: a number, a pointer, or a pointer to a record or an array."""
+    if isinstance(raw, VariableAddress):
+        seen = InVariable(raw, getattr(layout, "leaf", layout), 0)
+        if isinstance(layout, RecordLayout):
+            return seen.here
+        return seen if isinstance(layout, ArrayLayout) else seen[0]
     if isinstance(layout, DType):
         return number(raw.cast(layout)[0], layout)
     if isinstance(layout, PointerLayout):
@@ -432,7 +432,11 @@ def fetch(raw: Ptr, layout: Layout) -> Any:
 
 def keep(raw: Ptr, layout: Layout, value: Value) -> None:
     """Store *value* at *raw*."""
-    if isinstance(layout, DType):
+    if isinstance(raw, VariableAddress) and isinstance(layout, DType | PointerLayout):
+        InVariable(raw, layout, 0)[0] = value
+    elif isinstance(raw, VariableAddress) and isinstance(layout, RecordLayout):
+        InVariable(raw, layout, 0).here.assign(value)
+    elif isinstance(layout, DType):
         raw.cast(layout)[0] = value
     elif isinstance(layout, PointerLayout):
         raw.cast(uint64)[0] = address_of(value)
@@ -607,7 +611,7 @@ class FixedItems(Items):
         super().__setitem__(i, value)
 
     def __add__(self, n: int) -> "FixedItems":
-        return FixedItems(self.items, self.layout, self.offset + n, self.words, self._c_home)
+        return FixedItems(self.items, self.layout, self._moved(n), self.words, self._c_home)
 
     def assign(self, _: Items) -> None:
         """Refuse the assignment: this is a constant."""

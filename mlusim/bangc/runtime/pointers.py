@@ -7,8 +7,8 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, int8, uint8
 from mlusim.bangc.runtime.followed import Value, like, plain
-from mlusim.errors import MemoryFault, OutOfBounds, ReadOnly, Unsupported
-from mlusim.memory.pointer import REACH, Ptr
+from mlusim.errors import Ended, MemoryFault, OutOfBounds, ReadOnly, Unsupported
+from mlusim.memory.pointer import FAR, REACH, Ptr, moved_to
 
 Layout = Any
 """The type as which memory is accessed: a `DType` of numbers, or a layout of records, arrays or pointers (`layouts`)."""
@@ -70,6 +70,9 @@ class Unplaced(Moving):
         """Return the variable into which the pointer points, and the offset in bytes."""
         return self, 0
 
+    def exists(self) -> None:
+        """Raise a fault if the variable has ended."""
+
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, Unplaced):
             return self is other
@@ -79,7 +82,7 @@ class Unplaced(Moving):
     def _ahead(self, other: Pointer) -> int:
         variable, at = self.spot()
         others, there = other.spot() if isinstance(other, Unplaced) else (None, 0)
-        return at - there if same(variable, others) else unrelated()
+        return within(at, 1) - within(there, 1) if same(variable, others) else unrelated()
 
 
 def same(variable: Pointer, other: Pointer) -> bool:
@@ -270,6 +273,11 @@ def inside(index: int, before: int, count: int, size: int, array: str) -> int:
     return index
 
 
+def gone(words: str) -> Ended:
+    """Return the fault of an access to a variable that has ended, which *words* say."""
+    return Ended(words, legal="while it exists", hint="return its value, or declare it where it is needed")
+
+
 def read_only(words: str) -> ReadOnly:
     """Return the fault of a store to the constant that *words* describe."""
     return ReadOnly(f"a store to {words}", hint="copy it to a variable of the task, and store there")
@@ -278,7 +286,7 @@ def read_only(words: str) -> ReadOnly:
 def beside(layout: Layout, fault: OutOfBounds) -> Address:
     """Return the value read beside an array of pointers on the stack, an address whose use is a fault; for other arrays raise *fault*."""
     pointee = getattr(layout, "pointee", None)
-    if pointee is None:
+    if pointee is None or isinstance(fault, Ended):
         raise fault
     return Address(BESIDE, getattr(pointee, "size", 1))
 
@@ -293,6 +301,13 @@ def no_number() -> Unsupported:
     return Unsupported(
         "the address of a variable that is kept in a register is wanted as a number",
         hint="make the variable an array of one element",
+    )
+
+
+def no_bytes() -> Unsupported:
+    """Return the fault of an access to a pointer in a register as to a number, or to a number as to a pointer."""
+    return Unsupported(
+        "a pointer is seen as a number through another pointer", hint="convert the value itself"
     )
 
 
@@ -313,19 +328,8 @@ def address_of(pointer: Pointer) -> int:
     return address
 
 
-MOST_STEP = REACH - 4096  # bytes of the largest step; a larger one leaves the reach (the same in scalars.h)
-FAR = 1 << 90  # distance in elements from which no step leads back
-
-
-def far(pointer: Pointer, n: int) -> Any:
-    """Return *pointer* moved by *n* elements, a step that is too large, as an invalid pointer."""
-    raw = getattr(pointer, "raw", pointer)
-    if raw.__class__ is not Ptr:
-        return pointer + n
-    gone = Ptr(raw.view, FAR if n > 0 else -FAR)
-    return gone if raw is pointer else type(pointer)(gone, pointer.layout)
-
-
+LOST = frozenset((FAR, -FAR))  # the offsets of pointers that were moved out of reach
+SMALL = 1 << 20  # indexes below this are within reach, for elements of up to 32 MiB
 SHOWN = 16  # elements of an array that are displayed
 
 
@@ -363,7 +367,14 @@ class Items(VariableAddress):
         self.offset = offset
         self._c_home = home
 
+    def exists(self) -> None:
+        """Raise a fault if the array has ended."""
+        words = getattr(self.items, "words", "")
+        if words:
+            raise gone(words)
+
     def _past(self, at: int) -> OutOfBounds:
+        self.exists()
         return beyond(at, len(self.items), getattr(self.layout, "size", 8))
 
     def __getitem__(self, i: int) -> Any:
@@ -372,7 +383,7 @@ class Items(VariableAddress):
 
     def _outside(self, at: int) -> Any:
         """Return element *at* outside the array: a part of the enclosing variable, if there is one."""
-        if self._c_home is None:
+        if self._c_home is None or not self.items:
             return beside(self.layout, self._past(at))
         place = InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)
         return place.here if hasattr(self.layout, "fields") else place[0]
@@ -381,13 +392,23 @@ class Items(VariableAddress):
         at = self.offset + i
         if 0 <= at < len(self.items):
             self.items[at] = value
-        elif self._c_home is None:
+        elif self._c_home is None or not self.items:
             raise self._past(at)
         else:
             InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)[0] = value
 
     def __add__(self, n: int) -> "Items":
-        return Items(self.items, self.layout, self.offset + n, self._c_home)
+        return Items(self.items, self.layout, self._moved(n), self._c_home)
+
+    def _moved(self, n: int) -> int:
+        """Return the index *n* elements ahead; out of reach of the array, or of the variable around it, a pointer stays where it is."""
+        at = self.offset + n
+        if -SMALL < at < SMALL:
+            return at
+        if self.offset in LOST:
+            return self.offset
+        to = moved_to(at * self._unit + (0 if self._c_home is None else self._c_home[1]))
+        return to if to in LOST else at
 
     @property
     def _unit(self) -> int:  # type: ignore[override]
@@ -396,13 +417,16 @@ class Items(VariableAddress):
     def spot(self) -> tuple[Any, int]:
         """Return the variable into which the pointer points, and the offset in bytes."""
         if self._c_home is None:
-            return self + -self.offset, self.offset * self._unit
+            whole = Items(self.items, self.layout) if self.offset in LOST else self + -self.offset
+            return whole, moved_to(self.offset * self._unit)
         variable, at = self._c_home[0].spot()
-        return variable, at + self._c_home[1] + self.offset * self._unit
+        return variable, moved_to(at + self._c_home[1] + self.offset * self._unit)
 
     def __sub__(self, other: Pointer) -> Any:
         # In elements, here and below, because loops over arrays compare pointers often.
-        same = isinstance(other, Items) and other.items is self.items
+        same = (
+            isinstance(other, Items) and other.items is self.items and not {self.offset, other.offset} & LOST
+        )
         return self.offset - other.offset if same else super().__sub__(other)
 
     def __eq__(self, other: object) -> bool:
@@ -454,21 +478,18 @@ class Items(VariableAddress):
     def leaf(self, at: int) -> tuple[Any, int]:
         """Return a pointer to the number or pointer that contains byte *at*, and the byte's index in it; None between members."""
         n, rest = divmod(at, self._unit)
-        item = self.items[n]
-        return item.leaf(rest) if hasattr(self.layout, "fields") else (self + (n - self.offset), rest)
+        if not self.items:  # it has ended
+            raise self._past(n)
+        parts = hasattr(self.layout, "fields")
+        return self.items[n].leaf(rest) if parts else (self + (n - self.offset), rest)
 
     def cast(self, layout: Layout) -> Any:
-        """Return a pointer to the same position, cast to another type of number or of pointer."""
-        if layout is self.layout or (layout is uint8 and not isinstance(self.layout, DType)):
+        """Return a pointer to the same position, cast to another type."""
+        if layout is self.layout:
             return self
-        if isinstance(layout, DType) and isinstance(self.layout, DType):
-            return InVariable(self, layout, 0)
         if hasattr(layout, "pointee") and hasattr(self.layout, "pointee"):
             return Items(self.items, layout, self.offset, self._c_home)
-        raise Unsupported(
-            f"an array of {self.layout} that is kept in registers is seen as {layout}",
-            hint="copy its elements one by one",
-        )
+        return InVariable(self, layout, 0)
 
 
 class InVariable(VariableAddress):
@@ -482,7 +503,7 @@ class InVariable(VariableAddress):
     def __init__(self, variable: Pointer, layout: Layout, offset: int) -> None:
         self.variable, at = variable.spot()  # the whole variable, of which *variable* may be a part
         self.layout = layout
-        self.offset = within(at + offset, 1) if offset else at
+        self.offset = moved_to(at + offset)
 
     @property
     def _unit(self) -> int:  # type: ignore[override]
@@ -493,6 +514,8 @@ class InVariable(VariableAddress):
         return self.variable, self.offset
 
     def __add__(self, n: int) -> Any:
+        if self.offset in LOST:
+            return self
         at = self.offset + n * self._unit
         whole = at == 0 and self.layout is self.variable.layout
         return self.variable if whole else InVariable(self.variable, self.layout, at)
@@ -503,21 +526,13 @@ class InVariable(VariableAddress):
 
     @property
     def here(self) -> Any:
-        """The record at the pointer; a fault if there is none."""
+        """The record at the pointer: a part of the variable, or bytes that are seen as one."""
         record = self.variable.part(self.offset, self.layout)
-        if record is None and 0 <= self.offset < self._nbytes:
-            raise Unsupported(
-                f"bytes of a variable that is kept in registers are seen as {self.layout}, which is not there",
-                hint="name the members",
-            )
-        if record is None:
+        if record is None and hasattr(self.layout, "fields"):
+            return self.layout.among(InVariable(self, uint8, 0))
+        if record is None:  # a register
             raise self._past(self.offset)
         return record
-
-    @property
-    def _nbytes(self) -> int:
-        count = len(self.variable.items) if isinstance(self.variable, Items) else 1
-        return count * size_of(self.variable)
 
     def _past(self, at: int) -> OutOfBounds:
         """Return the fault of an access at byte *at*, outside the variable."""
@@ -538,7 +553,9 @@ class InVariable(VariableAddress):
     def _inside(self, i: int) -> int:
         """Return the first byte of element *i*; raises `OutOfBounds` unless it is completely inside the variable."""
         at = self.offset + i * self._unit
-        if not 0 <= at <= self._nbytes - self._unit:
+        count = len(self.variable.items) if isinstance(self.variable, Items) else 1
+        if not 0 <= at <= count * size_of(self.variable) - self._unit:
+            self.variable.exists()
             raise self._past(at)
         return at
 
@@ -554,6 +571,10 @@ class InVariable(VariableAddress):
         try:
             at = self._inside(i)
         except OutOfBounds as fault:
+            variable = self.variable
+            table = isinstance(variable, Items) and size_of(variable) == 8
+            if not table or not hasattr(variable.leaf(0)[0].layout, "pointee"):
+                raise
             return beside(self.layout, fault)
         leaf, first = self.variable.leaf(at)
         if self._whole(leaf, first):
@@ -583,20 +604,15 @@ class InVariable(VariableAddress):
 def _dtype_of(pointer: Pointer) -> Any:
     """Return the NumPy type of the number at *pointer*."""
     if not isinstance(pointer.layout, DType):
-        raise Unsupported(
-            "a pointer is seen as a number through another pointer", hint="convert the value itself"
-        )
+        raise no_bytes()
     return pointer.layout.dtype
 
 
 def _bytes_of(leaf: Pointer) -> bytes:
-    """Return the bytes of a number or of a pointer to no memory; one zero byte for padding."""
+    """Return the bytes of a number; one zero byte for padding."""
     if leaf is None:
         return b"\0"
-    held = leaf[0]
-    if isinstance(held, Address):
-        return (held.address % (1 << 64)).to_bytes(8, "little")
-    raw: bytes = _dtype_of(leaf).type(plain(held)).tobytes()
+    raw: bytes = _dtype_of(leaf).type(plain(leaf[0])).tobytes()
     return raw
 
 
@@ -688,12 +704,14 @@ class TextPointer(Unplaced, str):
         return self[0]
 
     def __add__(self, n: Any) -> Any:
-        return self.at(self.raw, self.offset + n * self.dtype.size, self.dtype)
+        if self.offset in LOST:
+            return self
+        return self.at(self.raw, moved_to(self.offset + n * self.dtype.size), self.dtype)
 
     def _ahead(self, other: object) -> int:
         if not isinstance(other, TextPointer) or other.raw != self.raw:
             unrelated()
-        return (self.offset - other.offset) // self.dtype.size
+        return (within(self.offset, 1) - within(other.offset, 1)) // self.dtype.size
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TextPointer):

@@ -26,6 +26,10 @@ class RegisterOfC(LonePointer, Register):
         """The register at which the pointer points: itself."""
         return self
 
+    def part(self, at: int, layout: object) -> Any:  # noqa: ARG002 - it is alone
+        """Return the register, if it begins at byte *at*."""
+        return self if at == 0 else None
+
     @property
     def layout(self) -> "RegisterLayout":
         """The layout of the register."""

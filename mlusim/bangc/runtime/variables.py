@@ -3,7 +3,7 @@
 from types import FunctionType
 from typing import Any
 
-from mlusim.arch.dtypes import DType, uint8
+from mlusim.arch.dtypes import DType
 from mlusim.bangc.runtime.followed import Value
 from mlusim.bangc.runtime.pointers import (
     InVariable,
@@ -11,7 +11,7 @@ from mlusim.bangc.runtime.pointers import (
     Pointer,
     Unplaced,
     VariableAddress,
-    beside,
+    no_bytes,
     outside,
     past,
     read_only,
@@ -19,7 +19,7 @@ from mlusim.bangc.runtime.pointers import (
     size_of,
     unrelated,
 )
-from mlusim.errors import OutOfBounds
+from mlusim.errors import Fault
 
 
 class LonePointer(Unplaced):
@@ -31,9 +31,9 @@ class LonePointer(Unplaced):
     def _unit(self) -> int:  # type: ignore[override]
         return size_of(self)
 
-    def part(self, at: int, layout: Layout) -> Any:  # noqa: ARG002 - of a record
+    def part(self, at: int, layout: Layout) -> Any:  # noqa: ARG002 - a number or a pointer has none
         """Return the record of *layout* at byte *at*, or None."""
-        return self.here if at == 0 else None  # type: ignore[attr-defined]  # each has one
+        return None
 
     def leaf(self, at: int) -> tuple[Any, int]:
         """Return a pointer to the number or pointer that contains byte *at*, and the byte's index in it; None between members."""
@@ -56,7 +56,9 @@ class Cell(LonePointer, VariableAddress):
         self.v = v
 
     def __getitem__(self, i: int) -> Any:
-        return beside(self.layout, past(i, size_of(self))) if i else self.v
+        if i:
+            raise past(i, size_of(self))
+        return self.v
 
     def __setitem__(self, i: int, value: Value) -> None:
         if i:
@@ -81,11 +83,8 @@ class Cell(LonePointer, VariableAddress):
 
     def cast(self, layout: Layout) -> "Cell | InVariable":
         """Return a pointer to the variable with another type."""
-        # A pointer held in a variable has no bytes to reinterpret: a copy by bytes copies it whole.
-        whole = layout is uint8 and not isinstance(self.layout, DType)
-        if layout is self.layout or whole or getattr(layout, "pointee", None) is not None:
-            return self
-        return InVariable(self, layout, 0)
+        pointers = hasattr(layout, "pointee") and hasattr(self.layout, "pointee")
+        return self if layout is self.layout or pointers else InVariable(self, layout, 0)
 
 
 class VariableOfC(VariableAddress):
@@ -102,8 +101,10 @@ class VariableOfC(VariableAddress):
         self.offset, self.size, self.nbytes, self.words = offset, size, nbytes, words
         self.count, self.element = nbytes // element if element > 0 else 0, abs(element)
 
-    def _refuse(self, i: int) -> OutOfBounds:
-        return outside(self.offset + i * self.size, self.size, self.element, self.count)
+    def _refuse(self, i: int) -> Fault:
+        at = self.offset + i * self.size
+        inside = 0 <= at <= self.nbytes - self.size
+        return no_bytes() if inside else outside(at, self.size, self.element, self.count)
 
     def __getitem__(self, i: int) -> Any:
         raise self._refuse(i)

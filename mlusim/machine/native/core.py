@@ -34,7 +34,7 @@ from mlusim.machine.observed import SCALAR_ACCESSES, Escape, EscapedAt, Screened
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
-from mlusim.memory.pointer import Ptr, View
+from mlusim.memory.pointer import Ptr, View, moved_to
 from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM, Space, direction_of
 from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.quantities import COUNTS, LOADS, STORES, TRAFFIC, WORK, CopyLoad
@@ -658,6 +658,8 @@ class NativeCore(Core):
         # Half of the range is added first, so that a negative offset does not borrow from the number.
         number = (word + (1 << layout.OFFSET_BITS - 1) & (1 << 64) - 1) >> layout.OFFSET_BITS
         offset = (word - (number << layout.OFFSET_BITS) + (1 << 63) & (1 << 64) - 1) - (1 << 63)
+        if number:
+            offset = moved_to(offset)
         view = self.views[number] if 0 < number < len(self.views) else None
         if view is None:
             size = 1 if dtype < 0 else MEMORY_TYPES[dtype].size

@@ -421,7 +421,10 @@ class Seat:
         described = self.allocs[number].view(np.int64)
         flags = int(described[3])
         fixed = number != 0 and not flags >> 32 & 0xFFFF
-        return int(described[1]), int(described[READ]), flags >> 48 if fixed else -1
+        # Of a variable with pointers the size stands where memory has its last load.
+        mixed = flags & 0xFFFFFFFF == layout.MIXED
+        nbytes = int(described.view(np.int32)[2 * LAST] if mixed else described[1])
+        return nbytes, int(described[READ]), flags >> 48 if fixed else -1
 
     def variables(self) -> tuple[bytes, bytes]:
         """Return the bytes of variables that have an address, and the words of those at file scope."""

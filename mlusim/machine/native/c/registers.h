@@ -6,7 +6,7 @@ ALWAYS void unset_all_(uint8_t *r, int64_t count) { for (int64_t i = 0; i < coun
 /* Return the register of a pointer; Python rejects a pointer to anything else. */
 ALWAYS uint8_t *register_(Core *m, Ptr p, int site) {
   At q = see(m, p);
-  if (UNLIKELY(q.a->space != CELL || out(q, REGISTER_BYTES))) access_up(m, 0, p, 0, -1, a_integer(0, -1), site);
+  if (UNLIKELY(q.a->space < CELL || out(q, REGISTER_BYTES))) access_up(m, 0, p, 0, -1, a_integer(0, -1), site);
   return at(q);
 }
 PART void of_registers_(Core *m, int row) {

@@ -1,14 +1,15 @@
 /* Scalar accesses through pointers, and numbers as in C on the device. */
 COLD Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argument value, int site);
-/* Pointers move by bytes; beyond the end of any memory they stay outside: no step leads back from the limits of the offset, and a number without an
-   offset never becomes a pointer to bytes. An address outside of all memory is a number. Not cold: the compiler may call a function without effects
-   early, and would then treat everything after it as cold, too. */
+/* Pointers move by bytes; beyond the reach of their memory they stay outside: no step leads back from the limits of the offset, and a number without
+   an offset never becomes a pointer to bytes. An address outside of all memory is a number. Not cold: the compiler may call a function without
+   effects early, and would then treat everything after it as cold, too. */
 #define WHOLE_ 4096 /* the limits are whole multiples of every element */
 __attribute__((const)) Ptr far_away_(Ptr p, int forward);
+__attribute__((const)) Ptr far_step_(Ptr p, int64_t count, int64_t size);
 ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
   if (__builtin_constant_p(count) && count == 0) return p; /* within reach already */
-  const int64_t most = (REACH - WHOLE_) / size; /* a larger step leaves any range, and its product might wrap */
-  if (UNLIKELY((uint64_t)(count + most) > (uint64_t)(2 * most))) return far_away_(p, count > 0);
+  const int64_t most = (REACH - WHOLE_) / size; /* the product of a larger step might wrap */
+  if (UNLIKELY((uint64_t)(count + most) > (uint64_t)(2 * most))) return far_step_(p, count, size);
   int64_t to = offset_(p) + count * size;
   if (UNLIKELY((uint64_t)(to + REACH) / (uint64_t)(2 * REACH))) return far_away_(p, to > 0);
   return p + (uint64_t)(count * size);
@@ -16,6 +17,19 @@ ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
 ALWAYS int64_t back_(int64_t n) { return n == INT64_MIN ? INT64_MAX : -n; }
 #define OWN(space) ((space) < SPACES)
 void shared_load_(Core *m, At p, int site, int waits);
+/* The words of a variable that are pointers, or tell the class of an object: the bytes after which they come again, their number, the offset of each.
+   They have no bytes that a number could be made of. A variable in which there are some is MIXED: the address of the list is its key, its size stands in
+   last_read, and it has less than no bytes, so that an access as a number, which is rare, comes to where others are refused. */
+enum { ENDED_ = -1, UNUSED_ = -2, ELSEWHERE_ = -3 }; /* bytes of a variable that has ended, of one to which no pointer is left, and of one whose size stands elsewhere */
+ALWAYS int within_(At p, int64_t bytes) { return p.o >= 0 && p.o + bytes <= (p.a->space == MIXED ? p.a->last_read : p.a->nbytes); }
+int pointers_in_(At p, int64_t bytes); /* of the words of which some bytes are among these */
+ALWAYS const int64_t *words_of_(const Alloc *a) { return (const int64_t *)(uintptr_t)a->key; }
+ALWAYS int is_pointer_(At p) { /* in a variable that is MIXED; last_write tells that nothing else is there */
+  if (LIKELY(p.a->last_write)) return p.o % 8 == 0;
+  return pointers_in_(p, 1) && pointers_in_(p, 8) == 1 && pointers_in_((At){p.a, p.o + 7}, 1);
+}
+/* Return whether the bytes of a record at p have pointers where *w*, the words of its type, has them. */
+int alike_(At p, int64_t bytes, const int64_t *w);
 /* Rare work is called, not inlined: a kernel has hundreds of accesses, and inlining would slow the compiler. */
 #define ACCESS(T, S, D, AS, OF)                                                                                   \
   COLD T refused_load_##S(Core *m, Ptr q, int64_t i, int site, int waits);                                        \
@@ -63,7 +77,7 @@ ALWAYS uint64_t address_(const Core *m, Ptr p) { At a = see(m, p); return a.a->a
 enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH, FAULT_ELEMENT, FAULT_ADDRESS, FAULT_CLASS, FAULT_FAR };
 COLD void fault_(Core *m, int why, int site);
 ALWAYS uint64_t shown_(Core *m, Ptr p, int site) {
-  if (UNLIKELY(see(m, p).a->space == CELL)) fault_(m, FAULT_ADDRESS, site);
+  if (UNLIKELY(see(m, p).a->space >= CELL)) fault_(m, FAULT_ADDRESS, site);
   if (UNLIKELY(number_(p) && (uint64_t)(offset_(p) + REACH) >= (uint64_t)(2 * REACH))) fault_(m, FAULT_FAR, site);
   return address_(m, p);
 }
@@ -95,7 +109,7 @@ static inline int tested_(Core *m, int test, int yes, int no) {
   PASSED_(m, test ? yes : no);
   return test;
 }
-#define BEGIN_(m) do { (m)->base = HERE_; if (!(m)->stack_end) (m)->stack_end = HERE_ - (2u << 20); } while (0)
+#define BEGIN_(m) do { (m)->base = HERE_; (m)->noutlived = 0; if (!(m)->stack_end) (m)->stack_end = HERE_ - (2u << 20); } while (0)
 ALWAYS Frame enter_(Core *m) { return (Frame){m, m->cells_top, m->ncells, m->depth}; }
 PART void leave_(Frame *f) { f->m->cells_top = f->top; f->m->ncells = f->ncells; f->m->depth = f->depth; }
 PART Ptr cell_(Core *m, int64_t size, int64_t element) {
@@ -107,6 +121,19 @@ PART Ptr cell_(Core *m, int64_t size, int64_t element) {
   m->cells_top += (size + 15) & ~15ll;
   return (uint64_t)number << OFFSET_BITS;
 }
+/* Variables that pointers may outlive: each has a number that no other has as long as a pointer with it may be left, and has no bytes when it has ended. */
+typedef struct Outlived { Core *m; const Ptr *p; int text; } Outlived;
+Ptr outlived_(Core *m, int64_t size, int64_t element);
+/* Return the number that the variable has from now on, in a block that is entered again; the one it had is that of an ended variable. */
+Ptr renewed_(Core *m, Ptr p, int text);
+void ended_(Outlived *v);
+/* Note the words of the variable at p that are pointers. */
+ALWAYS Ptr with_(Core *m, Ptr p, const int64_t *words) {
+  Alloc *a = (Alloc *)m->allocs + number_(p);
+  a->space = MIXED; a->key = (int64_t)(uintptr_t)words;
+  a->last_read = (int32_t)a->nbytes; a->last_write = words[0] == 8; a->nbytes = ELSEWHERE_;
+  return p;
+}
 /* Make the variable at p a constant; *text* is the number of its name. */
 PART Ptr fixed_(Core *m, Ptr p, int text) {
   Alloc *a = (Alloc *)m->allocs + number_(p);
@@ -117,7 +144,7 @@ COLD void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int6
 ALWAYS int64_t member_(Core *m, Ptr array, Ptr p, int64_t i, int64_t count, int64_t size, int open, int text, int site) {
   if (open && OWN(see(m, array).a->space)) return i;
   int64_t at = (offset_(p) - offset_(array)) / size + i;
-  if (UNLIKELY((uint64_t)at >= (uint64_t)count || (see(m, array).a->space == CELL && out(see(m, array), count * size))))
+  if (UNLIKELY((uint64_t)at >= (uint64_t)count || (see(m, array).a->space >= CELL && !within_(see(m, array), count * size))))
     no_element_(m, array, p, at, count, size, text, site);
   return i;
 }
@@ -126,22 +153,23 @@ Ptr pointer_of(Core *m, uint64_t address);
 COLD Ptr load_pointer_elsewhere_(Core *m, At q, Ptr p, int64_t i, int site);
 ALWAYS Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
   At q = see(m, moved_(p, i, 8));
-  if (UNLIKELY(OWN(q.a->space) || out(q, 8))) return load_pointer_elsewhere_(m, q, p, i, site);
+  if (UNLIKELY(q.a->space != MIXED || q.o < 0 || q.o + 8 > q.a->last_read || !is_pointer_(q))) return load_pointer_elsewhere_(m, q, p, i, site);
   Ptr v; memcpy(&v, at(q), 8); return v;
 }
 /* Return the bytes of an object that is a variable; null for others. */
 ALWAYS const uint8_t *object_(const Core *m, Ptr p, int64_t bytes) {
   At q = see(m, p);
-  return q.a->space == CELL && !out(q, bytes) ? at(q) : 0;
+  return q.a->space >= CELL && within_(q, bytes) ? at(q) : 0;
 }
 /* Return the bytes of a record that is a variable, for reads of its members; null for others. */
-ALWAYS const uint8_t *record_(const Core *m, Ptr p, int64_t bytes) {
+ALWAYS const uint8_t *record_(const Core *m, Ptr p, int64_t bytes, const int64_t *w) {
   const uint8_t *found = object_(m, p, bytes);
+  if (found && (see(m, p).a->key || w) && !(words_of_(see(m, p).a) == w && offset_(p) % w[0] == 0) && !alike_(see(m, p), bytes, w)) return 0;
   SCREENED_(if (found && see(m, p).a->flags && any_(FLAGS_(see(m, p)), bytes)) return 0;)
   return found;
 }
 /* Return the same for a store: null for a constant. */
-ALWAYS const uint8_t *changing_(const Core *m, Ptr p, int64_t bytes) { return see(m, p).a->writable ? record_(m, p, bytes) : 0; }
+ALWAYS const uint8_t *changing_(const Core *m, Ptr p, int64_t bytes, const int64_t *w) { return see(m, p).a->writable ? record_(m, p, bytes, w) : 0; }
 Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site);
 ALWAYS int64_t whole_of(Argument a) { return a.kind == IS_FLOAT ? (int64_t)float_of(a) : (int64_t)a.bits; }
 ALWAYS double number_of(Argument a) { return a.kind == IS_FLOAT ? float_of(a) : (double)(int64_t)a.bits; }

@@ -15,9 +15,10 @@ from mlusim.memory.pointer import REACH
 from mlusim.memory.space import DIRECTIONS, SPACES
 from mlusim.time import copy_costs, log, quantities, work
 
-# The number of the space of variables with an address; it is not memory of the board.
-CELL = len(SPACES)
-NOWHERE = CELL + 1  # the space of the null pointer
+NOWHERE = len(SPACES)  # the space of the null pointer
+# The numbers of the spaces of variables with an address, which are not memory of the board; all from here on.
+CELL = NOWHERE + 1
+MIXED = CELL + 1  # of those in which there are pointers
 FUEL = 16 << 20  # bytes of instructions, a few milliseconds, after which Python handles signals
 TURN_BYTES = FUEL >> 11  # the share of an iteration of a loop, and of a call of a function that calls others
 LOADS = 64  # of a task from off chip, by which those of the next task are expected
@@ -30,7 +31,8 @@ UNSET = bytes.fromhex("8f1d3a6bc5e947025b7e0c92fd38a416e3a94d17b02c6f5819c6f2805
 LITERAL = 1 << 40  # replaces the bytes of an element if an array is a string literal
 ACCESSES = quantities.LOADS.many() + quantities.STORES.many()  # counters of scalar accesses
 MOST_CELLS = 30000  # variables with an address per core; with the allocations they must fit above OFFSET_BITS
-MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - 1
+MOST_OUTLIVED = 1 << 14  # of variables that pointers may outlive, whose numbers nothing else has
+MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - MOST_OUTLIVED - 1
 
 _C: dict[str, tuple[str, Any]] = {
     "i64": ("int64_t", ctypes.c_int64),
@@ -59,7 +61,9 @@ _CORE: Fields = (
         "memory_core timing late compiled directions rows_directions async_directions idle_directions pending fence nflights head_transfers",
     ),
     ("head_transactions", "i64", 1),
-    *_fields("i32", "most_flights ncells most_cells nlog nseen site depth nallocs argc"),
+    *_fields(
+        "i32", "most_flights ncells most_cells noutlived next_outlived nlog nseen site depth nallocs argc"
+    ),
     ("seen", "u64", POLLED),
     *_fields("i64", "polls looks looked others source source_at fuel cells_top met many"),
     ("asked", "i64", 3),
@@ -223,8 +227,8 @@ def preamble() -> str:
     constants: dict[str, int] = {
         "ROWS": len(ISA), "PLACES": quantities.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "PACKED": PACKED, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES, "PATIENCE": PATIENCE,
-        "FUEL": FUEL, "TURN_BYTES": TURN_BYTES, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
-        "CELL_BYTES": DEEP_CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": copy_costs.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": copy_costs.UNIT, "START": copy_costs.START, "OPENING": quantities.OPENING, "LONGEST": quantities.LONGEST,
+        "FUEL": FUEL, "TURN_BYTES": TURN_BYTES, "SPACES": len(SPACES), "CELL": CELL, "MIXED": MIXED, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
+        "CELL_BYTES": DEEP_CELL_BYTES, "MOST_CELLS": MOST_CELLS, "MOST_OUTLIVED": MOST_OUTLIVED, "LINE": copy_costs.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": copy_costs.UNIT, "START": copy_costs.START, "OPENING": quantities.OPENING, "LONGEST": quantities.LONGEST,
         "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT, "K_MEET": log.MEET,
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
         "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_UNSIGNED": UNSIGNED, "IS_TEXT": TEXT, "IS_DIRECTION": DIRECTION, "IS_REGISTER": REGISTER, "REGISTER_BYTES": BYTES,
