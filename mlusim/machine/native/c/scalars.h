@@ -20,7 +20,7 @@ void shared_load_(Core *m, At p, int site, int waits);
 /* The words of a variable that are pointers, or tell the class of an object: the bytes after which they come again, their number, the offset of each.
    They have no bytes that a number could be made of. A variable in which there are some is MIXED: the address of the list is its key, its size stands in
    last_read, and it has less than no bytes, so that an access as a number, which is rare, comes to where others are refused. */
-enum { ENDED_ = -1, UNUSED_ = -2, ELSEWHERE_ = -3 }; /* bytes of a variable that has ended, of one to which no pointer is left, and of one whose size stands elsewhere */
+enum { ENDED_ = -1, UNUSED_ = -2, SIZED_APART_ = -3 }; /* bytes of a variable that has ended, of one to which no pointer is left, and of one whose size stands elsewhere */
 ALWAYS int within_(At p, int64_t bytes) { return p.o >= 0 && p.o + bytes <= (p.a->space == MIXED ? p.a->last_read : p.a->nbytes); }
 int pointers_in_(At p, int64_t bytes); /* of the words of which some bytes are among these */
 ALWAYS const int64_t *words_of_(const Alloc *a) { return (const int64_t *)(uintptr_t)a->key; }
@@ -131,7 +131,7 @@ void ended_(Outlived *v);
 ALWAYS Ptr with_(Core *m, Ptr p, const int64_t *words) {
   Alloc *a = (Alloc *)m->allocs + number_(p);
   a->space = MIXED; a->key = (int64_t)(uintptr_t)words;
-  a->last_read = (int32_t)a->nbytes; a->last_write = words[0] == 8; a->nbytes = ELSEWHERE_;
+  a->last_read = (int32_t)a->nbytes; a->last_write = words[0] == 8; a->nbytes = SIZED_APART_;
   return p;
 }
 /* Make the variable at p a constant; *text* is the number of its name. */
