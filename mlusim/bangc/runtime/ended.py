@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from mlusim.bangc.runtime.layouts import ArrayLayout, FixedCell, Object, RecordLayout
-from mlusim.bangc.runtime.pointers import Items, VariableAddress, gone
+from mlusim.bangc.runtime.pointers import Items, Pointer, VariableAddress, gone
 from mlusim.bangc.runtime.variables import Cell
 
 TEMPORARY = "a temporary value"  # how a fault names one
@@ -106,14 +106,14 @@ def end_all(frame: Frame, function: str) -> None:
         end(variable, FUNCTION.format(name, function))
 
 
-def _prepare(variable: Any) -> None:
+def _prepare(variable: Pointer) -> None:
     if isinstance(variable, Items):
         variable.items = _Elements(variable.items)
     for part in _parts(variable):
         _prepare(part)
 
 
-def _parts(variable: Any) -> list[Any]:
+def _parts(variable: Pointer) -> list[Any]:
     """Return the records and arrays inside *variable*."""
     if isinstance(variable, Items):
         return variable.items if isinstance(variable.layout, RecordLayout) else []
@@ -125,7 +125,7 @@ def _parts(variable: Any) -> list[Any]:
     ]
 
 
-def end(variable: Any, words: str) -> None:
+def end(variable: Pointer, words: str) -> None:
     """Let every later access to *variable* be a fault with *words*."""
     for part in _parts(variable):
         end(part, words)
