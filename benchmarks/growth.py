@@ -76,7 +76,7 @@ def shapes(folder: Path) -> Iterator[Shape]:
         lambda n: launch("bytes", 1, n // 4, floats=n * 256),
         "not straight: more than the caches hold",
     )
-    yield Shape("launches of a session", _doubled(256), lambda n: launch("one", 1, 0, times=n))
+    yield Shape("launches of a process", _doubled(256), lambda n: launch("one", 1, 0, times=n))
     yield Shape("lines of a kernel", _doubled(64), lambda n: _lines(folder, n))
     yield Shape("allocations of a device", _doubled(1024), _allocations)
     yield Shape("prints of a launch", _doubled(128), lambda n: launch("says", 1, n))

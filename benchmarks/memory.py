@@ -17,7 +17,7 @@ from mlusim.toolkit.folder import make
 BOARD = "MLU370-X4"
 UNCHECKED, CHECKED = 2.5, 4.0  # times the bytes that a case accesses: its inputs, reference and outputs
 ON_CHIP = 24 << 20  # bytes of NRAM of the cores that run at once, in addition
-MANY, FLAT = 10_000, 2.0  # launches of a session, and MiB that it may grow by after the first thousand
+MANY, FLAT = 10_000, 2.0  # launches of a process, and MiB that it may grow by after the first thousand
 MOST = 256 << 20  # bytes of a case's tensors: larger ones take minutes under checkers
 LARGEST = """
 import sys
@@ -121,7 +121,7 @@ def memory() -> Iterator[Row]:
             most = limit + ON_CHIP / touched
             yield Row(f"peak of {name} {largest}, {how}", peak / touched, most, "x its bytes", told)
     grown = float(_python(SESSION, str(MANY), BOARD))
-    yield Row(f"{MANY:,} launches of a session, device.launch", grown, FLAT, "MiB", "beyond the first 1,000")
+    yield Row(f"{MANY:,} launches of a process, device.launch", grown, FLAT, "MiB", "beyond the first 1,000")
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "neuware"
         make(home, find_board(BOARD))

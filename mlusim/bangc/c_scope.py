@@ -151,7 +151,7 @@ def _variable(name: str, assigned: Typed, scope: "FrameNames", bind: Bind) -> As
     reference = local is not None and t.refers(local.type)
     aside = held.place is not None or in_cell(raw, held.type, local)
     # A value with storage of its own keeps the storage, so that pointers to it see the new value.
-    if isinstance(held.type, t.Record) or reference or aside:
+    if isinstance(held.type, t.Struct) or reference or aside:
         return _through(raw, assigned, held)
     value = _fit(assigned, held)
 
@@ -172,7 +172,7 @@ def _through(pointer: Any, assigned: Typed, target: Typed) -> Assignment:
     value = _fit(assigned, target)
 
     def put() -> None:
-        if isinstance(target.type, t.Record):
+        if isinstance(target.type, t.Struct):
             getattr(pointer, "here", pointer).assign(value)
         else:
             pointer[0] = value
@@ -182,7 +182,7 @@ def _through(pointer: Any, assigned: Typed, target: Typed) -> Assignment:
 
 def _member(target: c_syntax.MemberAccess, assigned: Typed, scope: "FrameNames") -> Assignment:
     member, base = value_of(target, scope), value_of(target.base, scope).value
-    if isinstance(member.type, t.Record):
+    if isinstance(member.type, t.Struct):
         return _through(member.value, assigned, member)
     value = _fit(assigned, member)
     attribute = t.attribute_of(target.name)
@@ -198,7 +198,7 @@ def _fit(assigned: Typed, target: Typed) -> Any:
         return scalars.converted(assigned.number, to)
     if isinstance(to, t.Pointer) and isinstance(assigned.type, t.Pointer):
         return _pointer(assigned, to, target)
-    if isinstance(to, t.Record) and isinstance(assigned.type, t.Record) and to.name == assigned.type.name:
+    if isinstance(to, t.Struct) and isinstance(assigned.type, t.Struct) and to.name == assigned.type.name:
         return assigned.value
     if isinstance(to, t.Array):
         raise c_syntax.NoExpression(
@@ -321,12 +321,12 @@ class FrameNames:
         held = self.frame.f_locals
         return {n: v for n, vs in self.names.written.items() for v in vs if v.name in held} | meant
 
-    def record(self, name: str) -> t.Record | None:
+    def struct(self, name: str) -> t.Struct | None:
         """Return the struct called *name*."""
-        records = self.module.records
+        structs = self.module.structs
         # The name may be that of a template without its arguments.
-        named = (r for r in records.values() if r.name.partition("<")[0] == name)
-        return records[name] if name in records else next(named, None)
+        named = (r for r in structs.values() if r.name.partition("<")[0] == name)
+        return structs[name] if name in structs else next(named, None)
 
     def is_type(self, name: str) -> bool:
         """Return whether *name* is a type in the source."""
@@ -334,9 +334,9 @@ class FrameNames:
 
     def type_called(self, name: str) -> t.Type | None:
         """Return the type called *name*: a struct, an enumeration, or the type of a variable that was declared with this name."""
-        record = self.record(name)
-        if record is not None:
-            return record
+        struct = self.struct(name)
+        if struct is not None:
+            return struct
         numbers = self.module.enumerations.get(name)
         if numbers is not None:
             return t.Arithmetic(name, "int" if min(numbers.values(), default=0) < 0 else "uint", 4)
@@ -539,7 +539,7 @@ class Scopes:
             yield from (
                 name for name, definitions in macros_of(form).items() if definitions[-1].file == form.path
             )
-            yield from (*form.records, *form.enumerations)
+            yield from (*form.structs, *form.enumerations)
             yield from (name for numbers in form.enumerations.values() for name in numbers)
 
     def frame(
@@ -558,12 +558,12 @@ def function_type(function: ir.Function) -> str:
 def _held(value: object, kind: t.Type, text: str) -> Typed:
     """Return the content of a variable: of a reference its referent, of an array a pointer to its first element."""
     if t.refers(kind):
-        if isinstance(kind.to, t.Record | t.ClassType):
+        if isinstance(kind.to, t.Struct | t.ClassType):
             return Typed(value, kind.to, value, text)
         if isinstance(value, Ptr):
             return Typed(value[0], kind.to, value, text)
         return Typed(value.v if isinstance(value, Cell) else _shown(value, kind.to), kind.to, None, text)
-    if isinstance(kind, t.Array | t.Record | t.ClassType):
+    if isinstance(kind, t.Array | t.Struct | t.ClassType):
         return Typed(value, kind, value, text)
     if isinstance(value, Ptr) and isinstance(kind, t.Arithmetic):
         return Typed(value[0], kind, value, text)

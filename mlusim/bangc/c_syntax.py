@@ -144,11 +144,11 @@ _LEVELS = (
 _ESCAPES: Mapping[str, int] = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39}
 
 
-def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree:
-    """Parse *text* as a C expression; *records* says whether a name is a struct. Raises `NoExpression`."""
+def parse_c(text: str, structs: Callable[[str], bool] = lambda _: False) -> Tree:
+    """Parse *text* as a C expression; *structs* says whether a name is a struct. Raises `NoExpression`."""
     try:
         # By recursive descent: the grammar has ten levels, and the errors can say which token is missing.
-        reader = _Reader(list(_tokens(text)), records)
+        reader = _Reader(list(_tokens(text)), structs)
         tree = reader.expression()
     except RecursionError:
         raise NoExpression("it is nested too deeply") from None
@@ -192,7 +192,7 @@ class _Reader:
     """Recursive-descent parser over a list of tokens."""
 
     tokens: list[tuple[str, str]]
-    records: Callable[[str], bool]
+    structs: Callable[[str], bool]
     at: int = 0
 
     def peek(self, ahead: int = 0) -> tuple[str, str]:
@@ -309,7 +309,7 @@ class _Reader:
     def begins_type(self) -> bool:
         """Return whether a type begins at the token after this one."""
         kind, word = self.peek(1)
-        return kind == "name" and (word in _WORDS or self.records(word))
+        return kind == "name" and (word in _WORDS or self.structs(word))
 
     def in_parentheses(self) -> TypeName:
         """Parse a type between parentheses."""

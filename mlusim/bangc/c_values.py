@@ -8,7 +8,7 @@ from attrs import frozen
 
 from mlusim.bangc import c_syntax, ir, names, scalars, types as t
 from mlusim.bangc.ir.walk import innermost, walk
-from mlusim.bangc.runtime.layouts import NULL, RecordPointer
+from mlusim.bangc.runtime.layouts import NULL, StructPointer
 from mlusim.bangc.runtime.pointers import Address
 from mlusim.bangc.runtime.resolve import layout
 from mlusim.bangc.runtime.variables import Cell
@@ -109,7 +109,7 @@ def static_type(tree: c_syntax.Tree, of: Callable[[str], t.Type | None]) -> t.Ty
     """Return the type of *tree*, or None if it is unknown; *of* returns the type of a variable.
 
     Raises `NoExpression` for an operation that these types do not allow: a missing member, an element of a
-    number, a record as an operand.
+    number, a struct as an operand.
     """
     match tree:
         case c_syntax.Number():
@@ -141,7 +141,7 @@ def static_type(tree: c_syntax.Tree, of: Callable[[str], t.Type | None]) -> t.Ty
 
 def _member_type(tree: c_syntax.MemberAccess, kind: t.Type | None) -> t.Type | None:
     kind = kind.to if tree.arrow and isinstance(kind, t.Pointer) else kind
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         return _member(kind, tree.name).type
     if isinstance(kind, t.Arithmetic | t.Array | t.Pointer):
         raise c_syntax.NoExpression(f"a value of type {kind} has no member {tree.name}")
@@ -151,13 +151,13 @@ def _member_type(tree: c_syntax.MemberAccess, kind: t.Type | None) -> t.Type | N
 def _element_type(kind: t.Type | None, what: str) -> t.Type | None:
     if isinstance(kind, t.Array | t.Pointer):
         return kind.of if isinstance(kind, t.Array) else kind.to
-    if isinstance(kind, t.Arithmetic | t.Record):
+    if isinstance(kind, t.Arithmetic | t.Struct):
         raise c_syntax.NoExpression(f"a value of type {kind} is not a pointer, as {what} wants")
     return None
 
 
 def _operand(kind: t.Type | None, op: str) -> t.Type | None:
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         raise c_syntax.NoExpression(
             f"{op} takes numbers and pointers, and this is a {kind.name}; name one of its members"
         )
@@ -269,7 +269,7 @@ def _nowhere(operand: Typed) -> bool:
     return (
         isinstance(operand.type, t.Pointer)
         and value is not None
-        and not isinstance(value, Ptr | Address | RecordPointer)
+        and not isinstance(value, Ptr | Address | StructPointer)
     )
 
 
@@ -303,8 +303,8 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
     place = base.value + index.number * t.elements_in(kind) if index.number else base.value
     if isinstance(kind, t.Array):
         return Typed(place, kind, place, text)
-    if isinstance(kind, t.Record):
-        # A pointer to records points to their bytes; `here` is the record that they contain.
+    if isinstance(kind, t.Struct):
+        # A pointer to structs points to their bytes; `here` is the struct that they contain.
         here = getattr(place, "here", place)
         return Typed(here, kind, place, text)
     return Typed(base.value[index.number], kind, place, text)
@@ -315,7 +315,7 @@ def _part(tree: c_syntax.MemberAccess, scope: "FrameNames") -> Typed:
     kind = base.type
     if tree.arrow and isinstance(kind, t.Pointer):
         kind = kind.to
-    if not isinstance(kind, t.Record):
+    if not isinstance(kind, t.Struct):
         raise _refused(base, f"{base.text or 'the operand'} of type {base.type} has no members")
     member = _member(kind, tree.name)
     holder = getattr(base.value, "here", base.value)
@@ -328,7 +328,7 @@ def _part(tree: c_syntax.MemberAccess, scope: "FrameNames") -> Typed:
     return Typed(value, member.type, raw, text)
 
 
-def _member(kind: t.Record, name: str) -> t.Field:
+def _member(kind: t.Struct, name: str) -> t.Field:
     """Return the member called *name*. Raises `NoExpression` if there is none."""
     member = next((f for f in kind.fields if f.name == name), None)
     if member is None:
@@ -340,7 +340,7 @@ def _member(kind: t.Record, name: str) -> t.Field:
 
 def _address(operand: Typed) -> Typed:
     """Return ``&x``, the address of an operand that has one."""
-    if isinstance(operand.type, t.Array | t.Record) and operand.value is not None:
+    if isinstance(operand.type, t.Array | t.Struct) and operand.value is not None:
         kind = operand.type.of if isinstance(operand.type, t.Array) else operand.type
         return Typed(operand.value, t.Pointer(kind))
     if operand.place is not None:
@@ -451,7 +451,7 @@ def called(name: str, arguments: Sequence[Typed], scope: "FrameNames") -> Typed 
     kind = function.result
     if t.refers(kind):
         kind, value = kind.to, value[0]
-    return Typed(value, kind, value if isinstance(kind, t.Record) else None, f"{name}()")
+    return Typed(value, kind, value if isinstance(kind, t.Struct) else None, f"{name}()")
 
 
 def _distance(function: ir.Function, arguments: Sequence[Typed]) -> int:
@@ -470,7 +470,7 @@ def _argument(argument: Typed, parameter: ir.Local) -> Any:
     if isinstance(kind, t.Arithmetic) and isinstance(argument.type, t.Arithmetic):
         value = scalars.converted(argument.number, kind)
         return Cell(layout(kind, lambda address, _: address, {}), value) if reference else value
-    if isinstance(kind, t.Record) and isinstance(argument.type, t.Record) and kind.name == argument.type.name:
+    if isinstance(kind, t.Struct) and isinstance(argument.type, t.Struct) and kind.name == argument.type.name:
         return argument.value
     same = isinstance(kind, t.Pointer) and isinstance(argument.type, t.Pointer)
     if same and not reference and (kind == argument.type or isinstance(kind.to, t.Void)):  # type: ignore[union-attr]
@@ -529,6 +529,6 @@ def _own(place: ir.Place) -> bool:
         return False
     local = whole.local
     reference = isinstance(local.type, t.Pointer) and local.type.reference
-    # The caller's own record, which the debugger passes by reference.
+    # The caller's own struct, which the debugger passes by reference.
     from_caller = whole is not place and local.parameter
     return not (reference or from_caller) and local.storage in (ir.Storage.VALUE, ir.Storage.CELL)

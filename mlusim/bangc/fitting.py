@@ -8,7 +8,7 @@ import numpy as np
 from mlusim.arch.dtypes import DType, as_elements, uint8
 from mlusim.bangc import ir, types as t
 from mlusim.bangc.runtime.followed import Value
-from mlusim.bangc.runtime.layouts import NULL, ArrayLayout, PointerLayout, RecordLayout
+from mlusim.bangc.runtime.layouts import NULL, ArrayLayout, PointerLayout, StructLayout
 from mlusim.bangc.runtime.pointers import Address, Layout, see
 from mlusim.bangc.scalars import converted
 from mlusim.counted import counted
@@ -103,7 +103,7 @@ def check_structure(argument: object, parameter: ir.Local) -> None:
 
 
 def _check(value: Value, kind: t.Type, named: str) -> None:
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         pairs = kind.paired(value)
         if pairs is None:
             raise LaunchError(f"{named} is given {value!r:.80}; give {kind.as_tuple}")
@@ -135,8 +135,8 @@ def _unfit(value: object, kind: t.Type) -> str | None:
 
 def made_structure(value: Value, kind: t.Type, layout: Layout) -> Any:
     """Return the Python engine's object for *value*, which fits *kind*; *layout* is the layout of *kind*."""
-    if isinstance(kind, t.Record):
-        assert isinstance(layout, RecordLayout)
+    if isinstance(kind, t.Struct):
+        assert isinstance(layout, StructLayout)
         layouts = {field: layout.fields[t.attribute_of(field.name)][0] for field in kind.fields}
         parts = kind.paired(value) or []
         return layout.make(*(made_structure(part, field.type, layouts[field]) for field, part in parts))
@@ -159,7 +159,7 @@ def packed_structure(value: object, kind: t.Type, pointer: Callable[[Ptr], int])
 
 
 def _pack(raw: bytearray, at: int, value: Value, kind: t.Type, pointer: Callable[[Ptr], int]) -> None:
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         for field, part in kind.paired(value) or ():
             _pack(raw, at + field.offset, part, field.type, pointer)
     elif isinstance(kind, t.Array):
@@ -222,7 +222,7 @@ def _scalars(kind: t.Type, at: int) -> Iterator[tuple[int, t.Type]]:
     if isinstance(kind, t.Array):
         for n in range(kind.count):
             yield from _scalars(kind.of, at + n * kind.of.size)
-    elif isinstance(kind, t.Record):
+    elif isinstance(kind, t.Struct):
         for field in kind.fields:
             yield from _scalars(field.type, at + field.offset)
     else:

@@ -17,11 +17,11 @@ MOST_BYTES = 1 << 40
 MOST_ALIGN = 1 << 16
 """Limit of an alignment, in bytes."""
 MOST_PARTS = 1 << 20
-"""Limit of the members of one record, with those of nested records, each counted as often as it occurs."""
+"""Limit of the members of one struct, with those of nested structs, each counted as often as it occurs."""
 MOST_CONSTANT = 1 << 23
 """Limit, in bytes, of a constant outside the device's memory; the rendered code lists its numbers."""
 MOST_FIELDS = 1 << 14
-"""Limit of the members of one record."""
+"""Limit of the members of one struct."""
 MOST_LINES = 1 << 31
 """Limit of the lines of a file, as in the compiler."""
 _SIZES: Mapping[str, tuple[int, ...]] = {
@@ -40,8 +40,8 @@ Rules = Mapping[type, Rule]
 
 def problems(nodes: Sequence[Any]) -> Iterator[str]:
     """Return the problems of *nodes*, which are all nodes of a form, types first; empty if code may be rendered."""
-    records = [node for node in nodes if type(node) is t.Record]
-    yield from _circles(records)
+    structs = [node for node in nodes if type(node) is t.Struct]
+    yield from _circles(structs)
     for rules in (_TYPES, _NODES):
         for node in nodes:
             rule = rules.get(type(node))
@@ -52,29 +52,29 @@ def problems(nodes: Sequence[Any]) -> Iterator[str]:
 # -- types -----------------------------------------------------------------------------------------
 
 
-def _circles(records: Sequence[t.Record]) -> Iterator[str]:
-    """Yield the records that contain themselves (pointers do not count), or more than `MOST_PARTS` parts."""
+def _circles(structs: Sequence[t.Struct]) -> Iterator[str]:
+    """Yield the structs that contain themselves (pointers do not count), or more than `MOST_PARTS` parts."""
     parts: dict[int, int] = {}
     open_: set[int] = set()
-    stack = [*records]
+    stack = [*structs]
     while stack:
-        record = stack[-1]
-        if id(record) in parts:
+        struct = stack[-1]
+        if id(struct) in parts:
             stack.pop()
             continue
-        inner = [kind for kind in (t.element_of(f.type) for f in record.fields) if isinstance(kind, t.Record)]
+        inner = [kind for kind in (t.element_of(f.type) for f in struct.fields) if isinstance(kind, t.Struct)]
         left = [kind for kind in inner if id(kind) not in parts]
-        if id(record) in open_ and left:
-            yield f"{record.name!r:.40} holds itself"
+        if id(struct) in open_ and left:
+            yield f"{struct.name!r:.40} holds itself"
             return
         if left:
-            open_.add(id(record))
+            open_.add(id(struct))
             stack += left
             continue
         stack.pop()
-        parts[id(record)] = 1 + len(record.fields) + sum(parts[id(kind)] for kind in inner)
-        if parts[id(record)] > MOST_PARTS:
-            yield f"{record.name!r:.40} has too many parts"
+        parts[id(struct)] = 1 + len(struct.fields) + sum(parts[id(kind)] for kind in inner)
+        if parts[id(struct)] > MOST_PARTS:
+            yield f"{struct.name!r:.40} has too many parts"
             return
 
 
@@ -88,7 +88,7 @@ def _arithmetic(kind: t.Arithmetic) -> Iterator[str]:
         yield f"{kind.name!r:.40} has no such size"
 
 
-def _record(kind: t.Record) -> Iterator[str]:
+def _struct(kind: t.Struct) -> Iterator[str]:
     name = f"{kind.name!r:.40}"
     if not 0 <= kind.size <= MOST_BYTES:
         yield f"{name} of {kind.size:,} bytes is larger than any memory of a board"
@@ -104,13 +104,13 @@ def _record(kind: t.Record) -> Iterator[str]:
     yield from _members(kind)
 
 
-def _members(kind: t.Record) -> Iterator[str]:
-    """Yield members that overlap or lie outside the record, and a size that does not match the members."""
+def _members(kind: t.Struct) -> Iterator[str]:
+    """Yield members that overlap or lie outside the struct, and a size that does not match the members."""
     name, end = f"{kind.name!r:.40}", 0
     for field in kind.fields:
         size = _known(field.type)
-        # A record without members may share its byte with another member.
-        apart = size and not (isinstance(field.type, t.Record) and not field.type.fields)
+        # A struct without members may share its byte with another member.
+        apart = size and not (isinstance(field.type, t.Struct) and not field.type.fields)
         if not 0 <= field.offset <= kind.size - size:
             yield f"{name}: the member {field.name!r:.40} is not inside"
         if kind.union and field.offset:
@@ -121,15 +121,15 @@ def _members(kind: t.Record) -> Iterator[str]:
     yield from _whole(kind)
 
 
-def _whole(kind: t.Record) -> Iterator[str]:
-    """Yield a problem if a record consists of its members only and its size does not match them."""
+def _whole(kind: t.Struct) -> Iterator[str]:
+    """Yield a problem if a struct consists of its members only and its size does not match them."""
     if (
         kind.fields
         and not (kind.others or kind.virtual or kind.bitfields)
-        and all(isinstance(t.element_of(f.type), t.Arithmetic | t.Pointer | t.Record) for f in kind.fields)
+        and all(isinstance(t.element_of(f.type), t.Arithmetic | t.Pointer | t.Struct) for f in kind.fields)
     ):
         last = max(f.offset + f.type.size for f in kind.fields)
-        if kind.size != -(-max(last, 1) // kind.align) * kind.align:  # in C++ an empty record has one byte
+        if kind.size != -(-max(last, 1) // kind.align) * kind.align:  # in C++ an empty struct has one byte
             yield f"{kind.name!r:.40} is not as large as its members"
 
 
@@ -140,7 +140,7 @@ def _known(kind: t.Type) -> int:
 
 def _held(kind: t.Type) -> int:
     """Return the size of a type without its tail padding, which a derived class may use for its own members."""
-    if isinstance(kind, t.Record) and kind.derived:
+    if isinstance(kind, t.Struct) and kind.derived:
         return max((f.offset + f.type.size for f in kind.fields), default=0)
     return _known(kind)
 
@@ -169,7 +169,7 @@ def _constant(node: ir.Const) -> Iterator[str]:
 
 def _compose(node: ir.Compose) -> Iterator[str]:
     kind = node.type
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         if len(node.values) > len(kind.fields):
             yield f"{kind.name!r:.40} is given too many values"
         wanted = [f.type for f in kind.fields]
@@ -203,7 +203,7 @@ _TYPES: Rules = {
         "an array of {0.size:,} bytes is larger than any memory of a board",
     ),
     t.ClassType: _unless(lambda kind: kind.size == 8, "{0.name!r:.40} has no such size"),
-    t.Record: _record,
+    t.Struct: _struct,
 }
 _NODES: Rules = {
     ir.Span: _unless(
@@ -217,7 +217,7 @@ _NODES: Rules = {
     ir.Global: _global,
     ir.Element: _unless(lambda node: isinstance(node.pointer.type, t.Pointer), "an element is of no pointer"),
     ir.Member: _unless(
-        lambda node: isinstance(node.base.type, t.Record) and node.field in node.base.type.fields,
+        lambda node: isinstance(node.base.type, t.Struct) and node.field in node.base.type.fields,
         "{0.base.type!s:.40} has no such member {0.name!r:.40}",
     ),
     ir.Const: _constant,

@@ -164,7 +164,7 @@ class FormWriter:
 
     def add(self, root: object) -> int:
         """Return the row number of *root*; rows follow the rows to which they refer."""
-        records, stack, open_ = [], [root], set()
+        structs, stack, open_ = [], [root], set()
         while stack:
             node = stack[-1]
             key = self._key(node)
@@ -177,15 +177,15 @@ class FormWriter:
                 self.rows.append(self._row(node))
                 continue
             open_.add(id(node))
-            if isinstance(node, t.Record):  # a record may refer to itself
+            if isinstance(node, t.Struct):  # a struct may refer to itself
                 self._numbers[key] = len(self.rows)
                 self.rows.append([])
-                records.append(node)
+                structs.append(node)
             kind: Any = type(node)
             children = (child for name, _ in _hints(kind) for child in _nodes(getattr(node, name)))
             stack += [child for child in children if self._key(child) not in self._numbers]
-        for record in records:
-            self.rows[self._numbers[id(record)]] = self._row(record)
+        for struct in structs:
+            self.rows[self._numbers[id(struct)]] = self._row(struct)
         return self._numbers[self._key(root)]
 
     def _row(self, node: object) -> list[Any]:
@@ -255,19 +255,19 @@ class FormReader:
 
     def read(self, root: Any) -> Translated:
         """Return the translated file in row number *root*. Raises `DataError` if the document is not a valid form."""
-        record = _NUMBERS[t.Record]
+        struct = _NUMBERS[t.Struct]
         for number, row in enumerate(self._rows):
-            if row[0] == record:
-                self.nodes[number] = t.Record("")  # filled in below: records may refer to themselves
+            if row[0] == struct:
+                self.nodes[number] = t.Struct("")  # filled in below: structs may refer to themselves
         # Forty rows that each refer twice to the previous row would be a tree of 2**40 nodes.
         weights = [1] * len(self._rows)
         for number, row in enumerate(self._rows):
-            if row[0] != record:
+            if row[0] != struct:
                 self.nodes[number] = CLASSES[row[0]](*self._values(row))
                 weights[number] = self._weight(row, weights)
         for number, row in enumerate(self._rows):
-            if row[0] == record:
-                for (name, _), value in zip(_hints(t.Record), self._values(row), strict=True):
+            if row[0] == struct:
+                for (name, _), value in zip(_hints(t.Struct), self._values(row), strict=True):
                     setattr(self.nodes[number], name, value)
         translated = self.nodes[root]
         if type(translated) is not Translated:

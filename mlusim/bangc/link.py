@@ -286,7 +286,7 @@ def _variables(plan: LinkPlan) -> Iterator[tuple[str, str, int, ir.Span]]:
 # The stack of a kernel: the local variables of its functions that are alive together at the peak of stack
 # use.
 
-# Records, and arrays of anything but numbers, up to this many bytes use no stack [I].
+# Structs, and arrays of anything but numbers, up to this many bytes use no stack [I].
 IN_REGISTERS = 256
 
 Frame = tuple[int, tuple[StackVariable, ...]]  # number of bytes, and the variables that have them
@@ -335,7 +335,7 @@ def _both(live: Frame, more: Iterable[StackVariable]) -> Frame:
 
 def _stack_variables(locals_: Iterable[ir.Local], function: ir.Function) -> Iterable[StackVariable]:
     for local in locals_:
-        held = isinstance(local.type, t.Array | t.Record) and local.storage is ir.Storage.CELL
+        held = isinstance(local.type, t.Array | t.Struct) and local.storage is ir.Storage.CELL
         if local.stack or (held and local.type.size > IN_REGISTERS):
             span, kind = local.span, "array" if isinstance(local.type, t.Array) else "structure"
             name = f"{local.source_name or 'a variable'} of {function.name}"

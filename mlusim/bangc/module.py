@@ -124,7 +124,7 @@ class Body:
                 "give the board to mlusim.bangc.load(board=...)"
             )
         plan, scopes = self.plan, self.__globals__[SCOPES]
-        hub = mlu.core.session.hub
+        hub = mlu.core.machine.hub
         checked = hub.value is not None or hub.taken is not None
         covered = hub.branch is not None or hub.passed is not None
         if checked or covered:
@@ -239,7 +239,7 @@ class BangKernel(Kernel):
             return f"{self.name}({declared}) takes {len(wanted)} and is given {many}"
         for argument, fitting in zip(arguments, self._fittings, strict=True):
             parameter = fitting.parameter
-            if isinstance(parameter.type, t.Record):
+            if isinstance(parameter.type, t.Struct):
                 check_structure(argument, parameter)
                 continue
             misfit = fitting.misfit(argument)
@@ -267,7 +267,7 @@ def _argument(task: Task, argument: object, parameter: ir.Local) -> Any:
                 f"{parameter.source_name} of {parameter.type} at {parameter.span} is given {argument!r:.80}; give a number"
             )
         return converted(value, kind)
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         return made_structure(argument, kind, layout(kind, task.find, {}))
     return argument
 

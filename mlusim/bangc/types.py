@@ -88,7 +88,7 @@ class Array:
         return f"{inner}{''.join(counts)}"
 
 
-# Attributes that records of the Python engine, and pointers to them, have themselves.
+# Attributes that structs of the Python engine, and pointers to them, have themselves.
 _TAKEN = "_ahead _c_acting _c_home _unit address assign cast copied exists field here layout leaf load part raw spot"
 RECORD_ATTRIBUTES = frozenset(_TAKEN.split())
 _OF_PYTHON = frozenset(("None", "True", "False"))  # these are not attributes
@@ -96,7 +96,7 @@ MARK = "\N{MIDDLE DOT}"
 
 
 def attribute_of(member: str) -> str:
-    """Return the attribute name for a *member* of a record in the Python engine: marked if records already have such an attribute."""
+    """Return the attribute name for a *member* of a struct in the Python engine: marked if structs already have such an attribute."""
     ours = member in RECORD_ATTRIBUTES or member in _OF_PYTHON or member.endswith(MARK)
     return member + MARK if ours else member
 
@@ -112,7 +112,7 @@ def hides(name: str, depth: int) -> str:
 
 @frozen
 class Field:
-    """A member of a record at *offset* bytes; the name of an anonymous union or structure begins with `UNNAMED`."""
+    """A member of a struct at *offset* bytes; the name of an anonymous union or structure begins with `UNNAMED`."""
 
     name: str
     type: "Type"
@@ -131,8 +131,8 @@ class BitField:
 
 
 @define(eq=False)
-class Record:
-    """A struct or a union; one object per record in a module, because records may point to themselves."""
+class Struct:
+    """A struct or a union; one object per struct in a module, because structs may point to themselves."""
 
     name: str
     fields: tuple[Field, ...] = ()
@@ -141,10 +141,10 @@ class Record:
     union: bool = False
     destroyed: bool = False  # it has a destructor
     virtual: bool = False  # it has virtual methods
-    bases: "tuple[Record, ...]" = ()  # the first base class, its first base, and so on
-    derived: bool = False  # it is a base of another record
+    bases: "tuple[Struct, ...]" = ()  # the first base class, its first base, and so on
+    derived: bool = False  # it is a base of another struct
     closure: bool = False  # it has the captures of a lambda
-    others: "tuple[Record, ...]" = ()  # other bases with virtual methods, or virtual bases
+    others: "tuple[Struct, ...]" = ()  # other bases with virtual methods, or virtual bases
 
     bitfields: "tuple[BitField, ...]" = ()  # in order of declaration
 
@@ -164,19 +164,19 @@ class Record:
         """The members after those of the base."""
         return self.fields[len(self.bases[0].fields) if self.bases else 0 :]
 
-    def part(self, base: "Record") -> "tuple[Field, ...] | None":
-        """Return the path of members to a *base*, outermost first: () for the first base and the record itself, None if it is no base."""
+    def part(self, base: "Struct") -> "tuple[Field, ...] | None":
+        """Return the path of members to a *base*, outermost first: () for the first base and the struct itself, None if it is no base."""
         if base is self or base in self.bases:
             return ()
         for field_ in self.fields:
-            if field_.name.startswith(BASE) and isinstance(field_.type, Record):
+            if field_.name.startswith(BASE) and isinstance(field_.type, Struct):
                 inner = field_.type.part(base)
                 if inner is not None:
                     return (field_, *inner)
         return None
 
     def declares(self, name: str) -> bool:
-        """Return whether the record or its first base has a member called *name*."""
+        """Return whether the struct or its first base has a member called *name*."""
         return any(f.name in (name, hides(name, len(self.bases))) for f in self.fields)
 
     def named(self, name: str) -> Field:
@@ -185,7 +185,7 @@ class Record:
         return next((f for f in self.fields if f.name == hiding), None) or self.field(name)
 
     def called(self, name: str) -> str:
-        """Return the name in this record for *name*; bit fields and members of anonymous unions keep their names."""
+        """Return the name in this struct for *name*; bit fields and members of anonymous unions keep their names."""
         return self.named(name).name if self.declares(name) else name
 
     def field(self, name: str) -> Field:
@@ -194,10 +194,10 @@ class Record:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the record and of its bases."""
+        """The names of the struct and of its bases."""
         return (self.name, *(b.name for b in self.bases))
 
-    def related(self, other: "Record") -> bool:
+    def related(self, other: "Struct") -> bool:
         """Return whether one of the two is a base of the other."""
         return self.part(other) is not None or other.part(self) is not None
 
@@ -271,7 +271,7 @@ def referent(kind: "Type") -> "Type":
 
 def derives(kind: "Type", base: "Type") -> bool:
     """Return whether *base* is a base class of *kind*."""
-    both = isinstance(kind, Record) and isinstance(base, Record)
+    both = isinstance(kind, Struct) and isinstance(base, Struct)
     return both and kind is not base and kind.part(base) is not None  # type: ignore[union-attr, arg-type]
 
 
@@ -294,7 +294,7 @@ def elements_in(kind: "Type") -> int:
     return kind.count * elements_in(kind.of) if isinstance(kind, Array) else 1
 
 
-Type = Arithmetic | Void | Pointer | Array | Record | VectorRegister | ClassType | FunctionType
+Type = Arithmetic | Void | Pointer | Array | Struct | VectorRegister | ClassType | FunctionType
 
 VOID = Void()
 BOOL = Arithmetic("bool", "bool", 1)

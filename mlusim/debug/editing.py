@@ -48,7 +48,7 @@ def assigned(
     if scope is None:
         return None
     try:
-        tree = parse_c(target, lambda name: scope.record(name) is not None)
+        tree = parse_c(target, lambda name: scope.struct(name) is not None)
     except NoExpression:
         return None
     answer = ask(expression, frame, core, extra)
@@ -122,9 +122,9 @@ def _changed(session: "DebugSession", text: str, apply: Any) -> str:
 
 def _there(session: "DebugSession", tracer: Tracer, label: str, level: int) -> Focus:
     """Return the run of *tracer* at its current position, the core *label*, and frame *level* of that core."""
-    assert tracer.session is not None
+    assert tracer.machine is not None
     own = next((core for core in tracer.cores if name_of(core) == label), None)
-    paused = PausedRun(session.recorded, tracer.session, tracer, Stop(session.position, LINE, own))
+    paused = PausedRun(session.recorded, tracer.machine, tracer, Stop(session.position, LINE, own))
     frames = [] if own is None else stack_of(own) or list(kernel_frames(tracer.frame_of(own)))
     return Focus(paused, own, frames[min(level, len(frames) - 1)] if frames else None)
 

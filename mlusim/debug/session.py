@@ -174,12 +174,12 @@ class DebugSession:
         here = self._run
         if here is not None and here.stop is not None:
             self.runs.holder.take(here.hold)
-            return PausedRun(here.recorded, here.session, here.tracer, here.stopped)
+            return PausedRun(here.recorded, here.machine, here.tracer, here.stopped)
         # The program itself is in the newest launch only; earlier ones have to run again.
         frontier = recorded is self.launches[-1]
         if self.at_host or (frontier and self.host.state == LAUNCH and self.position.moment == 0):
             self.runs.holder.take(None)
-            return PausedRun(recorded, recorded.session, self.host, self.stop)
+            return PausedRun(recorded, recorded.machine, self.host, self.stop)
         return self.watched()
 
     def watched(self, *, history: bool = False) -> PausedRun:
@@ -198,7 +198,7 @@ class DebugSession:
             self.step_aside()
             self._run = here = self.runs.to(self.position, since)
         self.runs.holder.take(here.hold)
-        return PausedRun(here.recorded, here.session, here.tracer, here.stopped)
+        return PausedRun(here.recorded, here.machine, here.tracer, here.stopped)
 
     @contextmanager
     def beside(
@@ -207,7 +207,7 @@ class DebugSession:
         """Yield the machine at another *position*, from a run that ends with the block; the session does not move."""
         run = self.runs.aside(position, since=since, watching=watching)
         try:
-            yield PausedRun(run.recorded, run.session, run.tracer, run.stopped)
+            yield PausedRun(run.recorded, run.machine, run.tracer, run.stopped)
         finally:
             run.abandon()
 
@@ -371,15 +371,15 @@ class DebugSession:
         last = self.launches[-1]
         if self.host.state == LAUNCH:
             self._stand(Stop(Position(last.index, 0), LAUNCH_BEGIN))
-        elif self.host.state == FAILED and last.session.native is not None:
+        elif self.host.state == FAILED and last.machine.native is not None:
             self.travel(Position(last.index, END))  # C has no frames to inspect; a run in Python has
         elif self.host.state == FAILED:
             self._stand(Stop(Position(last.index, END), FAULT, self.host.failed, error=self.host.raised))
         else:
-            core = last.session.scheduler.running
+            core = last.machine.scheduler.running
             why = TRAPPED if self.host.trapped else "interrupted"
             self._stand(Stop(Position(last.index, END), INTERRUPTED, core, reasons=(why,)))
-            if last.session.native is not None:
+            if last.machine.native is not None:
                 self.leave_interrupt()
                 self.stop.reasons = (why,)
 

@@ -184,7 +184,7 @@ def memories(core: "Core | None") -> list[Memory]:
     arenas = [(str(space), arena) for space, arena in core.arenas.items()]
     if core.cluster is not None:
         arenas.append(("SRAM", core.cluster.sram))
-    told = core.session.board.arch.stack_taken
+    told = core.machine.board.arch.stack_taken
     return [
         Memory(name, arena.top, arena.capacity, told(name, arena.top)) for name, arena in arenas if arena.top
     ]
@@ -277,8 +277,8 @@ def begun_tasks(paused: PausedRun) -> list[TaskState]:
 
 def others(paused: PausedRun) -> tuple[int, int]:
     """Return the number of tasks and memory cores that have ended, and of those that have not begun."""
-    x, y, z = paused.session.dim
-    board, kind = paused.session.board, paused.session.kind
+    x, y, z = paused.machine.dim
+    board, kind = paused.machine.board, paused.machine.kind
     total = x * y * z
     if kind.unions and board.arch.memory_core:
         total += x * y * z // board.arch.cores_per_cluster
@@ -307,7 +307,7 @@ def _doing(paused: PausedRun, core: "Core") -> tuple[str, str]:
         missing = ", ".join(_absent(c) for c in core.waiting.missing[:6])
         return "waiting", f"{_title(core.waiting)}: {missing} missing"
     last = [op for op in paused.recent if op.core is core][-3:]
-    if last and last[-1].name == "bang_lock" and core.place not in paused.session.locks.values():
+    if last and last[-1].name == "bang_lock" and core.place not in paused.machine.locks.values():
         return "waiting", "; ".join(
             f"mutex {numbers} is held by {owner}" for numbers, owner in mutexes(paused)
         )
@@ -378,7 +378,7 @@ def _title(meeting: Meeting) -> str:
 
 def mutexes(paused: PausedRun) -> list[tuple[str, str]]:
     """Return the mutexes that are held: their two numbers, and the core that holds each."""
-    return [(f"{first}, {second}", name_at(place)) for (first, second), place in paused.session.locks.items()]
+    return [(f"{first}, {second}", name_at(place)) for (first, second), place in paused.machine.locks.items()]
 
 
 # -- cores and clusters ----------------------------------------------------------------------------

@@ -188,7 +188,7 @@ class IssuingCore(Port):
     @cached_property
     def polls(self) -> Polls:
         """Return the record of the shared memory that it polls, made at its first poll."""
-        return Polls(partial(self.session.scheduler.spin, self), self._carried)
+        return Polls(partial(self.machine.scheduler.spin, self), self._carried)
 
     def _carried(self) -> int:
         """Return a number that grows with the bytes of all copies and atomics, and with the stores to shared memory."""
@@ -203,9 +203,9 @@ class IssuingCore(Port):
     def atomic_step(self, unchanged: bool) -> None:
         """Let other tasks run after an atomic on which they may spin."""
         if unchanged:
-            self.session.scheduler.spin(self)
+            self.machine.scheduler.spin(self)
         else:
-            self.session.scheduler.pause(self)
+            self.machine.scheduler.pause(self)
 
     # -- pipes ---------------------------------------------------------------------------------
 
@@ -216,7 +216,7 @@ class IssuingCore(Port):
             self.drain(flight.pipe)
         elif (
             flight.inside
-            and self.session.compiled
+            and self.machine.compiled
             and all(f.landed for f in self.flights if f.pipe is Pipe.MOVE and f is not flight)
         ):
             # A copy inside NRAM is ordered with vector instructions; only its end must be waited for.
@@ -284,5 +284,5 @@ class IssuingCore(Port):
         if self.log is not None:
             counts = (*self.mlu.work, *self.loads, *self.stores)
             grown = self.log.note(kind, argument, load, counts)
-            if grown and self.session.meter is not None:
-                self.session.meter.grows(self, grown)
+            if grown and self.machine.meter is not None:
+                self.machine.meter.grows(self, grown)

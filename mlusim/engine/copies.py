@@ -178,7 +178,7 @@ def _token(
         return Unsupported(
             f"a Block task cannot copy {direction}: it shares no SRAM", hint="launch as UNION1 or wider"
         )
-    arch = mlu.core.session.board.arch.name
+    arch = mlu.core.machine.board.arch.name
     return Unsupported(
         f"{arch} has no {form} {'asynchronous ' if asynchronous else ''}copy {direction}",
         legal=", ".join(d.name for d in allowed) or f"{form} copies from __BANG_ARCH__ 322 on",
@@ -273,7 +273,7 @@ def _ranges(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | No
 def _alignment(
     mlu: IssuingMlu, dst: Ptr, src: Ptr, size: int, direction: Direction, shape: tuple[int, ...]
 ) -> Fault | None:
-    arch = mlu.core.session.board.arch
+    arch = mlu.core.machine.board.arch
     of_dst, of_src, of_size = grain(direction, arch.generation, strided=bool(shape))
     where = "to and from WRAM, " if WRAM in (dst.space, src.space) else f"for {direction} on {arch.name}, "
     for name, pointer, unit in (("dst", dst, of_dst), ("src", src, of_src)):
@@ -458,7 +458,7 @@ def _plan(
 
 
 def _aligned(mlu: IssuingMlu, direction: Direction, writes: Access, reads: Access) -> bool:
-    generation = mlu.core.session.board.arch.generation
+    generation = mlu.core.machine.board.arch.generation
     of_dst, of_src, of_size = grain(direction, generation, strided=bool(writes.steps))
     if writes.start % of_dst or reads.start % of_src or writes.size % of_size:
         return False

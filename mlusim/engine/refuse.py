@@ -83,7 +83,7 @@ def refuse_here(mlu: "IssuingMlu", row: Intrinsic, fault: Fault) -> Fault:
 
 def unsupported(mlu: "IssuingMlu", row: Intrinsic) -> Fault:
     """Return the fault of an intrinsic that the architecture or a memory core does not have."""
-    arch = mlu.core.session.board.arch
+    arch = mlu.core.machine.board.arch
     if mlu.core.place.memory_core and not row.memory_core:
         fault = Unsupported(
             "a memory core has no vector or tensor unit and no NRAM",
@@ -159,7 +159,7 @@ def foreign(mlu: "IssuingMlu", name: str, pointer: Ptr) -> Fault | None:
     if port is not None and (view.nbytes < 0 or not view.allocation.live):
         return bounds_fault(view, pointer.offset, 1)
     owner = "the host" if port is None else f"{port.place.label}, not of {mlu.core.place.label}"
-    if port is not None and port.session is not mlu.core.session:
+    if port is not None and port.machine is not mlu.core.machine:
         owner = "another launch"
     return WrongSpace(
         f"{name} is a pointer of {owner}, into {view.allocation.site}",
@@ -252,7 +252,7 @@ def typed(mlu: "IssuingMlu", row: Intrinsic, name: str, value: Any) -> tuple[Any
 
 
 def _diagnose(mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
-    arch = mlu.core.session.board.arch
+    arch = mlu.core.machine.board.arch
     numbers = {p.name for p in row.parameters if p.kind == "either"}
     return (
         check_operands(mlu, row, arguments, numbers)
@@ -272,7 +272,7 @@ def check_operands(
     for operand in row.operands.values():
         pointer = arguments[operand.name]
         if isinstance(pointer, Ptr):
-            generation = mlu.core.session.board.arch.generation
+            generation = mlu.core.machine.board.arch.generation
             fault = foreign(mlu, operand.name, pointer)
             fault = fault or _check_kind(row, operand, pointer.view, first, generation)
             if fault is not None:

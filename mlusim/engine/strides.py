@@ -112,7 +112,7 @@ def _check(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, Any]) -> F
         )
     return (
         refuse.check_operands(mlu, row, arguments, scalars_of(row, arguments))
-        or refuse.check_rules(row, arguments, mlu.core.session.board.arch.generation)
+        or refuse.check_rules(row, arguments, mlu.core.machine.board.arch.generation)
         or _check_ranges(row, arguments)
     )
 

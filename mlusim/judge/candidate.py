@@ -83,7 +83,7 @@ class MissingPart(UsageError):
 
 # Imported by name: a candidate that is a kernel needs no compiler.
 BUILT, CALLED = "mlusim.toolkit.built", "mlusim.toolkit.server.called"
-SIDE, TORCH = "mlusim.judge.called_session", "mlusim.judge.torch_candidate"
+SIDE, TORCH = "mlusim.judge.judged_server", "mlusim.judge.torch_candidate"
 _TORCH = re.compile(r"^\s*#\s*include\s*[<\"](?:torch|ATen|framework/core)/", re.MULTILINE)
 _COUNT = re.compile(r"0x[0-9a-f]+|\d+(,\d{3})*")
 HOST = "bang_func"  # the name of host functions in contests
@@ -354,7 +354,7 @@ def confine_calls(board: Board) -> None:
     """Confine the processes that call native code of the candidate: they may not start others, and may map the memory of a device."""
     room_for_device(2 * board.gdram)
     process = importlib.import_module(CALLED).CallingProcess
-    process.first, process.side = _filtered, importlib.import_module(SIDE).JudgedSession
+    process.first, process.side = _filtered, importlib.import_module(SIDE).JudgedServer
 
 
 def _filtered() -> None:

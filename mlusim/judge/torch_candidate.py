@@ -20,8 +20,8 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.bangc import ir
 from mlusim.counted import counted
 from mlusim.errors import MlusimError, UsageError
-from mlusim.judge.called_session import JudgedSession
 from mlusim.judge.candidate import LeftOutput, MissingPart
+from mlusim.judge.judged_server import JudgedServer
 from mlusim.machine.device import Device
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.toolkit import messages
@@ -73,7 +73,7 @@ def prepare(board: str, path: str) -> None:
         TorchBuilder(prepared.place).prepare(text)
 
 
-class TorchSession(JudgedSession):
+class TorchServer(JudgedServer):
     """The simulator's side of a PyTorch candidate: it also finds the tensors that are returned."""
 
     def _expect(self, address: int, nbytes: int, caller: int) -> None:
@@ -131,10 +131,10 @@ class TorchSubject:
         """
         if self._process is None:
             words = [sys.executable, "-P", str(CALLER), self._home, self._device, self._library, self.name]
-            self._process = CallingProcess(Path(self._library), device, [], words, TorchSession)
-        session = self._process.session()
-        assert isinstance(session, TorchSession)
-        request = messages.Message({"arguments": [_given(session, value) for value in arguments]})
+            self._process = CallingProcess(Path(self._library), device, [], words, TorchServer)
+        server = self._process.server()
+        assert isinstance(server, TorchServer)
+        request = messages.Message({"arguments": [_given(server, value) for value in arguments]})
         answer = self._process.exchange(self.name, request).facts
         if answer.get("memory"):
             raise MemoryError
@@ -142,10 +142,10 @@ class TorchSubject:
             raise UsageError(f"{self.name} throws {answer['error']}")
         if not self.returns:
             return {}
-        return self._outputs(session, facts, answer["tensors"])
+        return self._outputs(server, facts, answer["tensors"])
 
     def _outputs(
-        self, session: TorchSession, facts: Mapping[str, Any], tensors: Sequence[Mapping[str, Any]]
+        self, server: TorchServer, facts: Mapping[str, Any], tensors: Sequence[Mapping[str, Any]]
     ) -> dict[str, LeftOutput]:
         wanted = facts["outputs"]
         if len(tensors) != len(wanted):
@@ -157,7 +157,7 @@ class TorchSubject:
             if place["kind"] != "mlu":
                 what = "a tensor of the CPU" if place["kind"] == "cpu" else place["kind"]
                 raise UsageError(f"{self.name} returns {what} as {name}; return a tensor of the device")
-            output = session.returned(place, name)
+            output = server.returned(place, name)
             if (as_dtype(output.dtype).name, list(output.sizes)) != (dtype, list(sizes)):
                 shown = f"{as_dtype(output.dtype).name} {output.sizes}"
                 raise UsageError(
@@ -167,11 +167,11 @@ class TorchSubject:
         return outputs
 
 
-def _given(session: TorchSession, value: object) -> dict[str, Any]:
+def _given(server: TorchServer, value: object) -> dict[str, Any]:
     """Return an argument in the form that the other process expects."""
     if isinstance(value, DeviceTensor):
         name = str(value.dtype.dtype.name)  # NumPy's names are PyTorch's
-        return {"tensor": [session.lend(value.ptr), name, list(value.shape)]}
+        return {"tensor": [server.lend(value.ptr), name, list(value.shape)]}
     return {"number": value}
 
 

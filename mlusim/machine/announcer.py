@@ -207,7 +207,7 @@ class Announcer:
         key = frame.f_lasti, operands
         entry = self._steps.get(key)
         if entry is None or entry.code is not frame.f_code or entry.row is not row:
-            reads, writes = accesses_of(row, operands, self._core.session.board.arch.generation)
+            reads, writes = accesses_of(row, operands, self._core.machine.board.arch.generation)
             step = Step(row.name, row, row.pipe, row.flow, reads, writes, self._site(frame))
             entry = _Known(step, row, frame.f_code)
             _keep(self._steps, key, entry)

@@ -108,7 +108,7 @@ class SplitBarriers:
         if half.complete:
             for other in half.waiting:
                 other.waiting = None
-            core.session.scheduler.wake(half.waiting)
+            core.machine.scheduler.wake(half.waiting)
             half.waiting = []
 
     def wait(self, core: "Core", name: str, scope: str, ident: int, count: int) -> None:
@@ -125,7 +125,7 @@ class SplitBarriers:
             half.name = name
             half.waiting.append(core)
             core.waiting = half
-            core.session.scheduler.block(core)
+            core.machine.scheduler.block(core)
         self._waited[scope, ident, core] = turn + 1
         core.met(half.number, count + WAITS_FOR * ROLE)
         _tell_half(core, name, "wait", half)
@@ -270,7 +270,7 @@ class Union:
             meeting = self._meetings[key] = Meeting(name, scope, expected, left=left)
         if core in meeting.arrived:  # its kernel caught the fault of this barrier and arrives again
             core.waiting = meeting
-            core.session.scheduler.block(core)
+            core.machine.scheduler.block(core)
         meeting.arrived.append(core)
         if meeting.left:
             raise core.blame(left_early(meeting, meeting.left))
@@ -278,7 +278,7 @@ class Union:
             if core.hub.block is not None:
                 core.hub.block(core, f"{name}: {len(meeting.arrived)} of {len(meeting.expected)} arrived")
             core.waiting = meeting
-            core.session.scheduler.block(core)
+            core.machine.scheduler.block(core)
             return
         del self._meetings[key]
         _tell(core, name, scope, meeting.expected)
@@ -286,7 +286,7 @@ class Union:
         for other in meeting.arrived:
             other.waiting = None
             other.met(number, len(meeting.arrived))
-        core.session.scheduler.wake([c for c in meeting.expected if c is not core])
+        core.machine.scheduler.wake([c for c in meeting.expected if c is not core])
 
     def half(self, core: "Core", name: str, scope: str, ident: int, count: int, *, waits: bool) -> None:
         """Let *core* arrive at a barrier in two halves, or wait for it; in a Block task both wait for its own pipes."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class RunningLaunch:
     """A running launch as its cores and observers see it: what its cores share, and the memories that each of them gets.
 
-    `mlusim.machine.session.Session` is one, and runs the cores.
+    `mlusim.machine.machine.Machine` is one, and runs the cores.
     """
 
     board: "Board"
@@ -133,9 +133,9 @@ class Core(IssuingCore):
     in_python = True
 
     def __init__(
-        self, session: "RunningLaunch", place: TaskPlace, union: "Union", cluster: "Cluster | None"
+        self, machine: "RunningLaunch", place: TaskPlace, union: "Union", cluster: "Cluster | None"
     ) -> None:
-        self.session = session
+        self.machine = machine
         self.place = place
         self.union = union
         self.cluster = cluster
@@ -155,18 +155,18 @@ class Core(IssuingCore):
         self.number = 0  # in the order in which the cores of the launch begin
         self.source: Allocation | None = None  # source of the last large copy, and its byte offset
         self.source_at = 0
-        self.late = session.effects == "late"
-        self.log: Log | None = session.make_log(self)
+        self.late = machine.effects == "late"
+        self.log: Log | None = machine.make_log(self)
         self.head = Head()
         self.pending = OPENING  # pipes with effects not waited for yet; and OPENING while the task begins
         self.fence = False  # set if it waited for its compute stream with nothing pending
-        self.hub = session.hub
-        self.mlu: Mlu = session.make_mlu(self)
+        self.hub = machine.hub
+        self.mlu: Mlu = machine.make_mlu(self)
         self.scalars: ScalarWatch | None = None
         self.direct = True  # scalar accesses are counted but not announced
-        self.listen(*session.watches(self))
-        if session.meter is not None:
-            session.meter.joins(self)
+        self.listen(*machine.watches(self))
+        if machine.meter is not None:
+            machine.meter.joins(self)
 
     def __repr__(self) -> str:
         return f"<{self.place.label}>"
@@ -174,7 +174,7 @@ class Core(IssuingCore):
     @cached_property
     def arenas(self) -> Mapping[Space, Arena]:
         """Return its own memories, made at the kernel's first declaration."""
-        return self.session.private_arenas(memory_core=self.place.memory_core)
+        return self.machine.private_arenas(memory_core=self.place.memory_core)
 
     @property
     def used(self) -> Mapping[Space, Arena]:
@@ -191,14 +191,14 @@ class Core(IssuingCore):
     @cached_property
     def placements(self) -> Placements:
         """Return the plans of its buffers, made at the first one."""
-        return Placements(self.session, self)
+        return Placements(self.machine, self)
 
     # -- where the kernel is -------------------------------------------------------------------
 
     def site(self) -> tuple[str, int]:
         """Return the file and line of the kernel statement at which this core is."""
         # If another core runs, the frames here belong to that core.
-        if self.carrier is not None and self.session.scheduler.running is not self:
+        if self.carrier is not None and self.machine.scheduler.running is not self:
             return kernel_site(self.carrier.frame)
         return kernel_site()
 
@@ -214,7 +214,7 @@ class Core(IssuingCore):
             fault.message = site.respelled(fault.message)
             fault.hint = fault.hint and site.respelled(fault.hint)
         if fault.ends_launch:
-            self.session.scheduler.doom(self, fault)
+            self.machine.scheduler.doom(self, fault)
         return fault
 
     def refuse_elsewhere(self) -> None:
@@ -296,7 +296,7 @@ class Core(IssuingCore):
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
         count = self._or_blame(elements, SRAM, count)
-        self.cluster = self.cluster or self.session.lone_cluster(self)
+        self.cluster = self.cluster or self.machine.lone_cluster(self)
         if self.cluster is None:
             hint = "launch as UNION1 or wider to use SRAM"
             raise self.blame(Unsupported("a Block task shares no SRAM", space="SRAM", hint=hint))
@@ -330,7 +330,7 @@ class Core(IssuingCore):
 
     def scalar_load(self, view: View, index: int, waits: int = 0) -> None:
         """Account for ``p[i]``, where *waits* says which pipe waits for it; a long run of shared loads lets other tasks run."""
-        if self.session.scheduler.running is not self:
+        if self.machine.scheduler.running is not self:
             raise self._borrowed("scalar load", view, index)
         space = view.space
         self.loads[view.number + waits] += 1
@@ -341,7 +341,7 @@ class Core(IssuingCore):
 
     def scalar_store(self, view: View, index: int, value: object) -> None:
         """Account for ``p[i] = value``."""
-        if self.session.scheduler.running is not self:
+        if self.machine.scheduler.running is not self:
             raise self._borrowed("scalar store", view, index)
         self.stores[view.number] += 1
         if self.scalars is not None:
@@ -349,7 +349,7 @@ class Core(IssuingCore):
 
     def _borrowed(self, verb: str, view: View, index: int) -> Fault:
         """Return the fault of another core that uses a pointer of this one."""
-        user = self.session.scheduler.running or self
+        user = self.machine.scheduler.running or self
         fault = foreign(user.mlu, "the pointer", Ptr(view, index))
         assert fault is not None
         fault.intrinsic = verb
@@ -357,9 +357,9 @@ class Core(IssuingCore):
 
     def say(self, text: str) -> None:
         """Store a line of device print for the launch."""
-        self.session.printed.append(text)
-        if self.session.meter is not None:
-            self.session.meter.grows(self, len(text))
+        self.machine.printed.append(text)
+        if self.machine.meter is not None:
+            self.machine.meter.grows(self, len(text))
 
     # -- waits for pipes -----------------------------------------------------------------------
 
@@ -450,7 +450,7 @@ class Core(IssuingCore):
         self.refuse_elsewhere()
         if self.hub.control is not None:
             self.hub.control(self, name)
-        locks, scheduler = self.session.locks, self.session.scheduler
+        locks, scheduler = self.machine.locks, self.machine.scheduler
         if locks.get(key) == self.place:
             raise self.blame(
                 RuleFault(
@@ -468,12 +468,12 @@ class Core(IssuingCore):
         """Release the mutex *key*."""
         if self.hub.control is not None:
             self.hub.control(self, name)
-        locks = self.session.locks
+        locks = self.machine.locks
         if locks.get(key) != self.place:
             raise self.blame(RuleFault(f"this core does not hold the mutex {key}", intrinsic=name))
         self._tell_mutex(name, key)
         del locks[key]
-        self.session.scheduler.changed()  # cores that spin on it test it again
+        self.machine.scheduler.changed()  # cores that spin on it test it again
 
     def _tell_mutex(self, name: str, key: tuple[int, int]) -> None:
         if self.hub.sync is not None:
@@ -490,7 +490,7 @@ class Core(IssuingCore):
                     f"{shown_file(file)}:{line}"
                 )
             self.land_one(pipe)
-        self.session.scheduler.point(self)
+        self.machine.scheduler.point(self)
 
     def state(self) -> bytes:
         """Return a digest of the kernel's variables, and of the contents of the core's own memories."""
@@ -502,13 +502,13 @@ class Core(IssuingCore):
 
     def shows_all(self) -> bool:
         """Return whether its `state` determines what the kernel does next, if nothing shared changes."""
-        return self.session.compiled or shows_all()
+        return self.machine.compiled or shows_all()
 
     def shared_progress(self) -> int:
         """Return a number that grows whenever the task may have changed memory that other tasks see."""
-        session, mlu = self.session, self.mlu
-        copied = sum(mlu.traffic[number] for number in session.shared_directions)
-        done = sum(mlu.counts[number] for number in session.shared_rows)
+        machine, mlu = self.machine, self.mlu
+        copied = sum(mlu.traffic[number] for number in machine.shared_directions)
+        done = sum(mlu.counts[number] for number in machine.shared_rows)
         return copied + done + sum(n for space, n in zip(SPACES, self.stores, strict=True) if space.shared)
 
     def finish(self) -> None:
@@ -533,5 +533,5 @@ class Core(IssuingCore):
         self.source = None
         for arena in self.used.values():
             arena.release()
-        if self.ended and self.session.alone:
+        if self.ended and self.machine.alone:
             forget(self)

@@ -22,10 +22,10 @@ from mlusim.machine.hub import Observer, attendants, handed, looks_inside, tell_
 from mlusim.machine.kernel import BLOCK, DeviceVariable, Kernel, Kind, grid_of
 from mlusim.machine.launch import Launch, LaunchFacts, LaunchSums, queue_place
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
+from mlusim.machine.machine import Machine
 from mlusim.machine.options import LaunchOptions, Request, listed, options_of
 from mlusim.machine.repeated import Repeatable, repeatable
 from mlusim.machine.scheduling.schedule import choices_of, directed
-from mlusim.machine.session import Session
 from mlusim.machine.tensor import DeviceTensor, host_array, name_by_variables, shape_of
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, MemoryDeclaration, as_bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr
@@ -297,36 +297,36 @@ class Device(Presented):
                 return second
         try:
             with self._written(request), turn():
-                session = self._spared(repeat, course, bound)
-                if session is None:
-                    session = self._ran(course, bound, watching, choices)
+                machine = self._spared(repeat, course, bound)
+                if machine is None:
+                    machine = self._ran(course, bound, watching, choices)
                     if repeat is not None:
-                        repeat.keep(session)
+                        repeat.keep(machine)
         except BaseException as error:
             if isinstance(error, Fault):
                 error.findings = _findings(watching)
             show_kernel(error)
             raise
-        self.preparations.note(session)
-        return handed(watching, self._result(session, watching))
+        self.preparations.note(machine)
+        return handed(watching, self._result(machine, watching))
 
     def _second(self, options: LaunchOptions, request: Request, course: Course) -> Launch | None:
         """Return the result of the second launch of its kind without observers, which is prepared here, or None if it runs in the usual way."""
         if course.loaded is None or course.most > 1 or sys.gettrace():
             return None
 
-        def session_of() -> Session:
-            return self._session(request, (), None, course.loaded)
+        def machine_of() -> Machine:
+            return self._machine(request, (), None, course.loaded)
 
         kernel, dim, kind = request.kernel, request.dim, request.kind
-        ran = self._ran_again(options, kernel, dim, kind, request.arguments, session_of)
+        ran = self._ran_again(options, kernel, dim, kind, request.arguments, machine_of)
         return self._repeated(ran, options)
 
     def _repeated(self, ran: "PreparedRun | None", options: LaunchOptions) -> Launch | None:
         """Return the result of a prepared launch *ran*, from `_ran_again`; None if the launch runs in the usual way."""
         if ran is None:
             return None
-        return self._result(ran, ()) if isinstance(ran, Session) else self._told(ran, options)
+        return self._result(ran, ()) if isinstance(ran, Machine) else self._told(ran, options)
 
     def _ran_again(
         self,
@@ -335,17 +335,17 @@ class Device(Presented):
         dim: object,
         kind: Kind,
         args: Sequence[Any],
-        session_of: Callable[[], Session] | None = None,
+        machine_of: Callable[[], Machine] | None = None,
     ) -> "PreparedRun | None":
-        """Run a launch for which earlier ones of the kernel are prepared; return its counts, or its session if a task has called Python.
+        """Run a launch for which earlier ones of the kernel are prepared; return its counts, or its machine if a task has called Python.
 
-        Return None if the launch runs in the usual way.  With *session_of*, for a checked launch, it is prepared now
+        Return None if the launch runs in the usual way.  With *machine_of*, for a checked launch, it is prepared now
         if it is the second.
         """
-        prepared = self.preparations.find(options, kernel, dim, kind, session_of)
+        prepared = self.preparations.find(options, kernel, dim, kind, machine_of)
         if prepared is None or args.__class__ not in (tuple, list):
             return None
-        if session_of is None and (not _nobody_asks(options.limit) or kernel.complaint(args) is not None):
+        if machine_of is None and (not _nobody_asks(options.limit) or kernel.complaint(args) is not None):
             return None
         try:
             return prepared.run(self, args, self._running)
@@ -391,27 +391,27 @@ class Device(Presented):
             for allocation in written:
                 allocation.launches += 1
 
-    def _spared(self, repeat: Repeatable | None, course: Course, bound: Limit) -> Session | None:
+    def _spared(self, repeat: Repeatable | None, course: Course, bound: Limit) -> Machine | None:
         """Return a launch that need not run in Python: one equal to *repeat*, or one in C without findings."""
-        session = None if repeat is None else repeat.again(lambda: self._session(repeat.request, ()))
-        if session is not None or course.screening is None:
-            return session
+        machine = None if repeat is None else repeat.again(lambda: self._machine(repeat.request, ()))
+        if machine is not None or course.screening is None:
+            return machine
         with _metered(bound) as meter:
-            return course.spared(lambda *args: self._session(course.request, *args), meter, self.preparations)
+            return course.spared(lambda *args: self._machine(course.request, *args), meter, self.preparations)
 
-    def _ran(self, course: Course, bound: Limit, watching: Sequence[Observer], choices: object) -> Session:
-        """Run a launch that the observers *watching* see, and return its session."""
+    def _ran(self, course: Course, bound: Limit, watching: Sequence[Observer], choices: object) -> Machine:
+        """Run a launch that the observers *watching* see, and return its machine."""
         seeing, told = course.seeing(watching)
         counting = [o for o in seeing if o.counts and course.loaded is not None]
         others = [o for o in seeing if o not in counting]
         with _metered(bound) as meter:
-            session = self._session(course.request, others, choices, course.loaded, meter, told=told)
-            with _counting(session, counting):
-                course.run(session)
-        return session
+            machine = self._machine(course.request, others, choices, course.loaded, meter, told=told)
+            with _counting(machine, counting):
+                course.run(machine)
+        return machine
 
-    def _session(self, request: Request, watching: Sequence[Observer], *how: Any, **more: Any) -> Session:
-        return Session(self.board, request, watching, *how, **more)
+    def _machine(self, request: Request, watching: Sequence[Observer], *how: Any, **more: Any) -> Machine:
+        return Machine(self.board, request, watching, *how, **more)
 
     def _check_arguments(self, request: Request) -> None:
         for argument in request.leaves:
@@ -440,8 +440,8 @@ class Device(Presented):
                 f"a pointer into {where}, to {allocation.site}, cannot be an argument on {self!r}"
             )
 
-    def _result(self, session: Session, watching: tuple[Any, ...]) -> Launch:
-        request = session.request
+    def _result(self, machine: Machine, watching: tuple[Any, ...]) -> Launch:
+        request = machine.request
         return Launch(
             kernel=request.kernel.name,
             board=self.board.name,
@@ -450,23 +450,23 @@ class Device(Presented):
             seed=request.options.seed,
             effects=request.options.effects,
             findings=_findings(watching),
-            printed=tuple(session.printed),
-            sums=LaunchSums(_facts_of(session), self.board, request.kind.unions),
+            printed=tuple(machine.printed),
+            sums=LaunchSums(_facts_of(machine), self.board, request.kind.unions),
             observers=watching,
-            engine="python" if session.native is None else session.native.engine,
-            threads=session.threads,
+            engine="python" if machine.native is None else machine.native.engine,
+            threads=machine.threads,
             queue=queue_place(),
             estimate=request.kernel.estimate,
         )
 
 
-def _facts_of(session: Session) -> Callable[[], LaunchFacts]:
-    """Return a function that returns the facts of the launch of *session*, and computes them when called if the launch was prepared."""
-    timed, sums = session.timing, session.sums
+def _facts_of(machine: Machine) -> Callable[[], LaunchFacts]:
+    """Return a function that returns the facts of the launch of *machine*, and computes them when called if the launch was prepared."""
+    timed, sums = machine.timing, machine.sums
     if sums is None:
-        facts = LaunchFacts.of(session.tally, timed=timed)
+        facts = LaunchFacts.of(machine.tally, timed=timed)
         return lambda: facts
-    session.sums = None  # the session serves further launches
+    machine.sums = None  # the machine serves further launches
     return lambda: LaunchFacts.of(sums(), timed=timed)
 
 
@@ -487,14 +487,14 @@ def _metered(bound: Limit) -> Iterator[Meter | None]:
 
 
 @contextlib.contextmanager
-def _counting(session: Session, counting: Sequence[Observer]) -> Iterator[None]:
+def _counting(machine: Machine, counting: Sequence[Observer]) -> Iterator[None]:
     """Let C count within the block for the observers *counting*, which otherwise hear only the beginning of the launch."""
     if not counting:
         yield
         return
-    counts = session.count_lines()
+    counts = machine.count_lines()
     for observer in counting:
-        observer.launch_begin(session)
+        observer.launch_begin(machine)
     try:
         yield
     finally:

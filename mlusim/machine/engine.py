@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.limits import Meter
+    from mlusim.machine.machine import Machine
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.native.screen import Screen
     from mlusim.machine.options import Request
-    from mlusim.machine.session import Session
     from mlusim.memory.allocation import Heap
 
 
 PreparedCounts: TypeAlias = Counted
 PreparedLaunches: TypeAlias = Preparations
-PreparedRun: TypeAlias = "PreparedCounts | Session"
-"""The result of a prepared launch: its counts, or its session if a task has called Python."""
+PreparedRun: TypeAlias = "PreparedCounts | Machine"
+"""The result of a prepared launch: its counts, or its machine if a task has called Python."""
 
 _failing: "weakref.WeakKeyDictionary[Any, set[tuple[str, ...]]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures and compilers with which its compilation failed."""
@@ -209,11 +209,11 @@ class Course:
     most: int
 
     def spared(
-        self, session_of: "Callable[..., Session]", meter: "Meter | None", preparations: Preparations
-    ) -> "Session | None":
-        """Return the session of a launch in C without findings, or with findings that are all known; None if Python has to run it.
+        self, machine_of: "Callable[..., Machine]", meter: "Meter | None", preparations: Preparations
+    ) -> "Machine | None":
+        """Return the machine of a launch in C without findings, or with findings that are all known; None if Python has to run it.
 
-        *session_of* makes a session from its observers, the choices of a schedule, the engine, the meter and the
+        *machine_of* makes a machine from its observers, the choices of a schedule, the engine, the meter and the
         screen.
         """
         screening = self.screening
@@ -225,12 +225,12 @@ class Course:
         usual, ready = meter is None and screening.may_be_ready, None
         if usual:
             ready = preparations.checked(
-                self.request, screening.looks, functools.partial(_ready_session, screening, session_of)
+                self.request, screening.looks, functools.partial(_ready_session, screening, machine_of)
             )
-        session = screening.run(session_of, meter, ready)
-        if usual and session is not None and session.screen.quiet:
+        machine = screening.run(machine_of, meter, ready)
+        if usual and machine is not None and machine.screen.quiet:
             preparations.note_checked(self.request, screening.looks)
-        return session
+        return machine
 
     def seeing(self, watching: Sequence[Observer]) -> tuple[Sequence[Observer], Sequence[Observer]]:
         """Return the observers of *watching* that see the launch in Python, and those that have heard of its beginning."""
@@ -238,19 +238,19 @@ class Course:
             return watching, ()
         return self.screening.seeing(watching), self.screening.told
 
-    def run(self, session: "Session") -> None:
-        """Run the tasks of *session*, and remember the kernel if its observers took long."""
-        session.run(None if self.threads < 2 else functools.partial(run_beside, session, self.threads))
-        if not session.alone:
-            note_watched(session)
+    def run(self, machine: "Machine") -> None:
+        """Run the tasks of *machine*, and remember the kernel if its observers took long."""
+        machine.run(None if self.threads < 2 else functools.partial(run_beside, machine, self.threads))
+        if not machine.alone:
+            note_watched(machine)
 
 
 def _ready_session(
-    screening: Screening, session_of: "Callable[..., Session]", screen: "Screen"
-) -> "Session | None":
-    """Return the session of a checked launch that is prepared; None where C cannot run it."""
+    screening: Screening, machine_of: "Callable[..., Machine]", screen: "Screen"
+) -> "Machine | None":
+    """Return the machine of a checked launch that is prepared; None where C cannot run it."""
     loaded = screening.loaded()
-    return None if loaded is None else session_of((screen,), None, loaded, None, screen)
+    return None if loaded is None else machine_of((screen,), None, loaded, None, screen)
 
 
 def _why_not(kernel: "Kernel", *, watched: bool, counted: bool, drawn: bool) -> str | None:

@@ -211,7 +211,7 @@ class Meter:
 
     def stop(self, core: Any, what: str, name: str) -> None:
         """End the launch at *core*; a kernel that catches the fault once is not resumed again."""
-        scheduler = core.session.scheduler
+        scheduler = core.machine.scheduler
         if scheduler.doomed is not None and core.carrier is not None and core.carrier.current:
             core.carrier.hold()
         raise core.blame(_reached(what, name, getattr(self.limit, name)))
@@ -277,7 +277,7 @@ class _Turns:
 
     def _turn(self) -> None:
         meter = self._meter
-        if meter.turns <= 0 and self._core.session.scheduler.doomed is None:
+        if meter.turns <= 0 and self._core.machine.scheduler.doomed is None:
             what = f"the launch has made {meter.limit.instructions:,.0f} turns of its loops, its limit of instructions"
             # Raised here without holding the strand: a strand that parks in a trace function leaves the
             # thread untraced.

@@ -20,8 +20,8 @@ from mlusim.machine.limits import Limit
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 
 if TYPE_CHECKING:
+    from mlusim.machine.machine import Machine
     from mlusim.machine.options import Request
-    from mlusim.machine.session import Session
     from mlusim.machine.tally import Tally
 
 
@@ -48,37 +48,37 @@ class Repeatable:
     watching: tuple[Observer, ...]
     checkers: tuple[Observer, ...]
 
-    def again(self, session_of: "Callable[[], Session]") -> "Session | None":
-        """Return the session of the launch with the results of an equal one before; None if there was none.
+    def again(self, machine_of: "Callable[[], Machine]") -> "Machine | None":
+        """Return the machine of the launch with the results of an equal one before; None if there was none.
 
-        *session_of* makes a session without observers, which does not run.
+        *machine_of* makes a machine without observers, which does not run.
         """
         left = _left.get(self.request.kernel, {}).get(self.key)
         if left is None or not self._alike():
             return None
-        session, findings = session_of(), iter(left.findings)
-        session.tally, session.printed = left.tally, list(left.printed)
+        machine, findings = machine_of(), iter(left.findings)
+        machine.tally, machine.printed = left.tally, list(left.printed)
         for observer in self.watching:
             if observer in self.checkers:
-                observer.take_over(session, next(findings))
+                observer.take_over(machine, next(findings))
             else:
-                observer.launch_begin(session)
+                observer.launch_begin(machine)
         for observer in self.watching:
             if observer not in self.checkers:
-                observer.launch_end(session)
-        return session
+                observer.launch_end(machine)
+        return machine
 
     def _alike(self) -> bool:
         return all(checker.repeats(self.request.kernel) for checker in self.checkers)
 
-    def keep(self, session: "Session") -> None:
-        """Store the results of the launch of *session*, if Python ran it and each checker would have the same findings again."""
-        if session.native is None and self._alike():
+    def keep(self, machine: "Machine") -> None:
+        """Store the results of the launch of *machine*, if Python ran it and each checker would have the same findings again."""
+        if machine.native is None and self._alike():
             findings = tuple(checker.left() for checker in self.checkers)
             entries = _left.setdefault(self.request.kernel, {})
             if len(entries) == MOST:
                 del entries[next(iter(entries))]
-            entries[self.key] = _Left(session.tally, tuple(session.printed), findings)
+            entries[self.key] = _Left(machine.tally, tuple(machine.printed), findings)
 
 
 def repeatable(

@@ -56,7 +56,7 @@ class Port(Protocol):
     """The interface of a core that a pointer needs."""
 
     place: Any
-    session: Any
+    machine: Any
     direct: bool
     loads: list[int]
     stores: list[int]
@@ -213,7 +213,7 @@ class Ptr(Presented):
             and port is not None
             and 0 <= at < view.size
             and port.direct
-            and port.session.scheduler.running is port
+            and port.machine.scheduler.running is port
         ):
             port.loads[view.number] += 1
             return view.array[at]
@@ -229,7 +229,7 @@ class Ptr(Presented):
         port = view.port
         if port is None or not 0 <= at < view.size:
             raise self._refused(at, "load")
-        if view.own and port.direct and port.session.scheduler.running is port:
+        if view.own and port.direct and port.machine.scheduler.running is port:
             port.loads[view.number + waits] += 1
         else:
             port.scalar_load(view, at, waits)
@@ -250,7 +250,7 @@ class Ptr(Presented):
             and view.own
             and view.scalar.__class__ is type
             and port.direct
-            and port.session.scheduler.running is port
+            and port.machine.scheduler.running is port
         ):
             port.stores[view.number] += 1
             view.array[at] = value
@@ -272,7 +272,7 @@ class Ptr(Presented):
             and port is not None
             and 0 <= self.index < view.size
             and port.direct
-            and port.session.scheduler.running is port
+            and port.machine.scheduler.running is port
         ):
             port.loads[view.number] += 1
             element = view.array[self.index]

@@ -78,7 +78,7 @@ class MemCheck(Checker):
         """Check that the stack has room for the local variables, given all declarations of the task."""
         variables = self._on_stack
         if variables and not core.place.memory_core:
-            room = core.session.board.arch.stack_left(core.arenas[NRAM].top)
+            room = core.machine.board.arch.stack_left(core.arenas[NRAM].top)
             if sum(v.nbytes for v in variables) > room:
                 self.report("stack", lambda: _beyond_the_stack(core, variables, room))
 
@@ -459,7 +459,7 @@ def _content(access: Access) -> bytes:
 def _laid_out(effect: Effect, content: bytes, count: int) -> bytes:
     """Return *count* filters, given in order, in the layout of the 64 lanes."""
     return laid_out(
-        np.frombuffer(content, np.uint8), count, effect.core.session.board.arch.generation
+        np.frombuffer(content, np.uint8), count, effect.core.machine.board.arch.generation
     ).tobytes()
 
 

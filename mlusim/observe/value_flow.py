@@ -255,7 +255,7 @@ class _Operand:
 def _value(effect: Effect, row: Intrinsic, parameter: Any, arguments: Mapping[str, Any]) -> Any:
     """Return the body's argument for *parameter*, which is not an operand in memory."""
     if parameter.kind == "generation":
-        return effect.core.session.board.arch.generation
+        return effect.core.machine.board.arch.generation
     value = arguments[parameter.name]
     if parameter.kind in ("either", "value") and parameter.name not in row.void.values():
         lead = arguments[row.same[0] if row.same else next(iter(row.operands))]

@@ -451,7 +451,7 @@ class KernelCall(SourceCall):
             example = "1"
             if isinstance(kind, t.Pointer):
                 example = f"{name}.npy" if parameter.points_to_const else "out:float32:1024"
-            if isinstance(kind, t.Record):
+            if isinstance(kind, t.Struct):
                 example = ",".join("1" for _ in kind.fields)
             raise UsageError(f"{what} has no value; give one, as --arg {name}={example}")
         if isinstance(kind, t.Pointer):
@@ -462,7 +462,7 @@ class KernelCall(SourceCall):
                 raise UsageError(f"{what} is given {text!r}, elements of {tensor.dtype}; it takes {wanted}")
             return tensor
         value = scope.value(name, what)
-        if isinstance(kind, t.Record):
+        if isinstance(kind, t.Struct):
             self._plain[name] = _structure(text, kind, what)
         elif isinstance(kind, t.Arithmetic):
             written_out = kind.kind == "float" and value.form is not DRAW
@@ -474,7 +474,7 @@ class KernelCall(SourceCall):
         return self._plain[name]
 
 
-def _structure(text: str, kind: t.Record, what: str) -> tuple[float | bool, ...]:
+def _structure(text: str, kind: t.Struct, what: str) -> tuple[float | bool, ...]:
     """Parse the members of a structure of numbers, in order: ``--arg p=2,1.5``."""
     words = text.split(",")
     fields = [(f.name, f.type) for f in kind.fields if isinstance(f.type, t.Arithmetic)]

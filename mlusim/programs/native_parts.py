@@ -20,9 +20,9 @@ from mlusim.isa.table import ISA
 from mlusim.machine.core import RunningLaunch
 from mlusim.machine.engine import Engine
 from mlusim.machine.hub import ObservedScreen, Observer
+from mlusim.machine.machine import Machine
 from mlusim.machine.observed import READS, Screened, Site
 from mlusim.machine.parts import APART, ELSEWHERE, Overwritten, PartChoices, TaskParts
-from mlusim.machine.session import Session
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import MOST_WRITERS
 from mlusim.observe.checker import Allowed
@@ -121,7 +121,7 @@ class _Outside:
         while isinstance(value, ir.Convert):
             value = value.value
         if not isinstance(value.type, t.Pointer | t.Array):
-            return not isinstance(value, ir.Const) and isinstance(value.type, t.Record)
+            return not isinstance(value, ir.Const) and isinstance(value.type, t.Struct)
         origins = roots(value)
         return not origins or any(
             r.local is None or bool(r.path) or self._may_be_inside(uses, r.local) for r in origins
@@ -130,7 +130,7 @@ class _Outside:
 
 def _leads(kind: t.Type) -> bool:
     """Return whether a value of type *kind* contains pointers; an array in memory does not count."""
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         return any(_leads(member.type) or isinstance(member.type, t.Array) for member in kind.fields)
     return isinstance(kind, t.Pointer)
 
@@ -152,14 +152,14 @@ class PartsQuestion(Observer):
 
     def screen_begin(self, launch: RunningLaunch, screen: ObservedScreen) -> bool:
         """Keep the program, which explains the numbers, and pass the choices to *screen*."""
-        assert isinstance(launch, Session)
+        assert isinstance(launch, Machine)
         self.program = launch.native.program
         screen.parts.choices = self._choices or {}
         return True
 
     def launch_begin(self, launch: RunningLaunch) -> None:
         """Refuse a launch in Python.  Raises `UnclearPart`."""
-        if not isinstance(launch, Session) or launch.native is None:
+        if not isinstance(launch, Machine) or launch.native is None:
             raise UnclearPart("the launch is not one for C")
 
     def screened(self, screen: ObservedScreen) -> None:

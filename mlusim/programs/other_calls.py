@@ -262,7 +262,7 @@ class HostFunctionCall(SourceCall):
         if name in tensors:
             return tensors[name]
         text = self.arguments[self._needed_name(parameter)]
-        if isinstance(parameter.type, t.Record):
+        if isinstance(parameter.type, t.Struct):
             self._plain[name] = tuple(float(w) if "." in w else int(w, 0) for w in text.split(","))
         elif text.isidentifier() and text not in scope.texts and text not in ("true", "false"):
             self._plain[name] = text  # an enumerator

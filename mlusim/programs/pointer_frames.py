@@ -222,6 +222,6 @@ def _variable(function: ir.Function, root: Root) -> PointerVariable:
     kind: t.Type = local.type
     for member in root.path:
         kind = kind.to if isinstance(kind, t.Pointer) else kind
-        kind = kind.field(member).type if isinstance(kind, t.Record) else t.VOID
+        kind = kind.field(member).type if isinstance(kind, t.Struct) else t.VOID
     spelling = str(kind) if root.path else local.spelling
     return PointerVariable(function.name, text, spelling, local.span.file, local.span.line)

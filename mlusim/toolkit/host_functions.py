@@ -27,7 +27,7 @@ from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.toolkit.built import HostBuildError, HostSources, built
-from mlusim.toolkit.server.called import CallAnswer, CallBytes, CalledSession, CallingProcess
+from mlusim.toolkit.server.called import CallAnswer, CallBytes, CalledServer, CallingProcess
 from mlusim.toolkit.server.protocol import FORMATS, reader
 
 # Host functions that do not compile: identified by the places of the compiler's errors, and removed from
@@ -149,7 +149,7 @@ def _plain(kind: t.Type) -> bool:
         return not kind.reference or _plain(kind.to)
     if isinstance(kind, t.Array):
         return _plain(kind.of)
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         return not kind.destroyed and not kind.virtual and all(_plain(f.type) for f in kind.fields)
     return isinstance(kind, t.Arithmetic)
 
@@ -261,9 +261,9 @@ Linked = tuple[bytes, Sequence[tuple[int, int]]]
 
 @define(eq=False)
 class GivenArguments:
-    """The arguments of one call of *function*; *session* finds the device's pointers, and *forms* are the module's."""
+    """The arguments of one call of *function*; *server* finds the device's pointers, and *forms* are the module's."""
 
-    session: CalledSession
+    server: CalledServer
     forms: Sequence[ir.TranslationUnit]
     function: ir.Function
     pieces: list[bytes] = field(factory=list)
@@ -304,13 +304,13 @@ class GivenArguments:
     def _value(self, parameter: ir.Local, kind: t.Type, argument: object) -> Linked:
         if isinstance(kind, t.Arithmetic):
             return self._number(parameter, kind, argument), ()
-        if isinstance(kind, t.Record):
+        if isinstance(kind, t.Struct):
             return self._record(parameter, kind, argument)
         if isinstance(kind, t.Pointer):
             return self._pointer(parameter, kind.to, argument)
         raise self._unfit(parameter, argument, "nothing that Python could give")
 
-    # -- numbers and records ---------------------------------------------------------------------
+    # -- numbers and structs ---------------------------------------------------------------------
 
     def _names(self, kind: str) -> Mapping[str, int] | None:
         return next((f.enumerations[kind] for f in self.forms if kind in f.enumerations), None)
@@ -333,7 +333,7 @@ class GivenArguments:
             raise self._unfit(parameter, argument, f"{kind.low} to {kind.high}")
         return packed(kind, value)
 
-    def _record(self, parameter: ir.Local, kind: t.Record, argument: object) -> Linked:
+    def _record(self, parameter: ir.Local, kind: t.Struct, argument: object) -> Linked:
         members = kind.paired(argument)
         if members is None:
             raise self._unfit(parameter, argument, kind.as_tuple)
@@ -352,7 +352,7 @@ class GivenArguments:
         if isinstance(argument, DeviceTensor):
             argument = argument.ptr
         if isinstance(argument, Ptr):
-            return struct.pack("<Q", self.session.lend(argument)), ()
+            return struct.pack("<Q", self.server.lend(argument)), ()
         if argument is None or (
             isinstance(argument, int) and not isinstance(argument, bool)
         ):  # True is not an address
@@ -383,14 +383,14 @@ class GivenArguments:
         return number
 
     def _object(self, to: t.Type, values: Mapping[str, Any]) -> int:
-        """Return a record with *values*; names that the record lacks are ignored."""
+        """Return a struct with *values*; names that the struct lacks are ignored."""
         name = getattr(to, "name", "")
-        candidates = [to, *(form.records.get(name) for form in self.forms)]
-        record = next((r for r in candidates if isinstance(r, t.Record) and r.fields), None)
-        if record is None:
+        candidates = [to, *(form.structs.get(name) for form in self.forms)]
+        struct = next((r for r in candidates if isinstance(r, t.Struct) and r.fields), None)
+        if struct is None:
             return self._piece(bytes(256))  # no loaded file knows its layout, so that none reads it
-        content = bytearray(record.size)
-        for member in record.fields:
+        content = bytearray(struct.size)
+        for member in struct.fields:
             value = values.get(member.name)
             if value is None:
                 continue
@@ -474,13 +474,13 @@ def _dense(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def result_of(function: ir.Function, value: bytes, session: CalledSession) -> Any:
+def result_of(function: ir.Function, value: bytes, server: CalledServer) -> Any:
     """Return the result of a host function: a `Status`, a number, a pointer or an address, or a structure as a tuple."""
     kind = function.result
     if isinstance(kind, t.Void):
         return None
     # An address of the host, which belongs to no tensor, stays a number.
-    result = reader(kind, lambda address: session.pointing(address) or address or None)(value, 0)
+    result = reader(kind, lambda address: server.pointing(address) or address or None)(value, 0)
     if isinstance(kind, t.Arithmetic) and kind.name == "mluOpStatus_t":
         return {s.value: s for s in Status}.get(result, result)
     return result
@@ -541,15 +541,15 @@ class HostFunction:
             raise UsageError(
                 f"{_signature(function)} takes or returns what Python cannot give: numbers, pointers and plain structures pass"
             )
-        session = process.session()
-        taken = GivenArguments(session, [file.form for file in self.module.files], function)
+        server = process.server()
+        taken = GivenArguments(server, [file.form for file in self.module.files], function)
         answer = process.call(
             self.name, taken.call(symbol, values), None if handle is None else handle.launch
         )
         taken.store(answer)
         if handle is not None:
             handle.last_error = f"{self.name}: {answer.refusal}" if answer.refusal else ""
-        return result_of(function, answer.value, session)
+        return result_of(function, answer.value, server)
 
     def _fitting(self, count: int) -> ir.Function:
         fitting = [form for form in self.forms if len(form.parameters) == count]

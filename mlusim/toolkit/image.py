@@ -241,7 +241,7 @@ def device_side(form: ir.TranslationUnit) -> ir.TranslationUnit:
         functions=functions,
         globals={s: g for s, g in form.globals.items() if s in variables},
         initialisers={s: e for s, e in form.initialisers.items() if s in variables},
-        records={name: record for name, record in form.records.items() if record in types},
+        structs={name: struct for name, struct in form.structs.items() if struct in types},
     )
 
 
@@ -258,7 +258,7 @@ def _types(roots: Sequence[t.Type]) -> set[t.Type]:
             work.append(kind.to)
         elif isinstance(kind, t.Array):
             work.append(kind.of)
-        elif isinstance(kind, t.Record):
+        elif isinstance(kind, t.Struct):
             work += [field.type for field in kind.fields]
     return types
 

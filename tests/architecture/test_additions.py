@@ -50,7 +50,7 @@ class TallyCore(Core):
 
     def run(self, kernel, arguments):
         """Run the kernel and print."""
-        self.session.printed.append("tallied")
+        self.machine.printed.append("tallied")
         super().run(kernel, arguments)
 
 

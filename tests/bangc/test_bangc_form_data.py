@@ -129,7 +129,7 @@ def _with(document, number, at, value):
 
 def _node(document):
     """The number of the row of the structure ``Node``, and those of its members."""
-    numbers, at = _rows(document, "Record")
+    numbers, at = _rows(document, "Struct")
     (found,) = (n for n in numbers if document["strings"][document["rows"][n][at["name"]]] == "Node")
     return found, document["rows"][found][at["fields"]]
 
@@ -137,9 +137,9 @@ def _node(document):
 @pytest.mark.parametrize(
     ("kind", "field", "values"),
     [
-        ("Record", "size", (-8, 1, 1 << 50)),
-        ("Record", "align", (-8, 0, 3, 1 << 40)),
-        ("Record", "fields", ([],)),
+        ("Struct", "size", (-8, 1, 1 << 50)),
+        ("Struct", "align", (-8, 0, 3, 1 << 40)),
+        ("Struct", "fields", ([],)),
         ("Field", "offset", (-4, 1 << 40)),
         ("Array", "count", (-1, 1 << 47)),
         ("Arithmetic", "size", (-4, 0, 3, 16)),
@@ -152,7 +152,7 @@ def test_layouts_are_looked_at(document, kind, field, values):
     numbers, at = _rows(document, kind)
     assert numbers
     for number in numbers[:4]:
-        if (kind, field) == ("Record", "fields") and not document["rows"][number][at[field]]:
+        if (kind, field) == ("Struct", "fields") and not document["rows"][number][at[field]]:
             continue
         for value in values:
             with pytest.raises(form_data.DataError):
@@ -162,8 +162,8 @@ def test_layouts_are_looked_at(document, kind, field, values):
 def test_a_member_is_one_of_its_record(document):
     """One of another record would be read beyond the end."""
     numbers, at = _rows(document, "Member")
-    records, inside = _rows(document, "Record")
-    every = [document["rows"][record][inside["fields"]] for record in records]
+    structs, inside = _rows(document, "Struct")
+    every = [document["rows"][record][inside["fields"]] for record in structs]
     assert numbers
     for number in numbers:
         own = document["rows"][number][at["field"]]
@@ -206,7 +206,7 @@ def test_a_list_of_more_values_than_its_array_is_refused(document):
 def test_a_record_has_one_layout(translated, data):
     """Any other size or offset than the compiler's is refused: the parts do not give it."""
     document = json.loads(zlib.decompress(form_data.write(translated)))
-    kind, field = data.draw(st.sampled_from([("Record", "size"), ("Field", "offset")]))
+    kind, field = data.draw(st.sampled_from([("Struct", "size"), ("Field", "offset")]))
     numbers, at = _rows(document, kind)
     number = data.draw(st.sampled_from(numbers))
     known = document["rows"][number][at[field]]

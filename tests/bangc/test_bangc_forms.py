@@ -152,12 +152,12 @@ def test_a_pointer_in_a_structure_is_seen_as_an_argument_is(load):
         kernel, (1, 1, 1), BLOCK, [o, (1, 1, x), 8], observe=["memcheck", "initcheck", "racecheck"]
     )
     assert () == launch.findings
-    kept = KeptLaunch.of(0, _session(device, kernel, [o, (1, 1, x), 8]), 0)
+    kept = KeptLaunch.of(0, _machine(device, kernel, [o, (1, 1, x), 8]), 0)
     assert {o.allocation, x.allocation} == set(kept.homes)
 
 
-def _session(device, kernel, arguments):
-    """The session of a launch, as an observer meets it."""
+def _machine(device, kernel, arguments):
+    """The machine of a launch, as an observer meets it."""
     met = []
 
     class Met(Observer):

@@ -192,7 +192,7 @@ def test_members_may_be_called_as_attributes_of_records_in_python_are(tmp_path):
 
 def test_the_names_that_records_take_are_all_known():
     """Each attribute of a record and of a pointer to one is among those that members must not hide."""
-    kinds = (layouts.Object, layouts.RecordPointer)
+    kinds = (layouts.Object, layouts.StructPointer)
     attributes = {name for kind in kinds for name in dir(kind) if not name.startswith("__")}
     assert attributes == types.RECORD_ATTRIBUTES
 

@@ -78,7 +78,7 @@ def test_records_that_fill_the_stack_are_pythons(kernels):
     if NATIVE == "native":
         refused, _ = run(kernels["large"], given(2), "native")
         assert isinstance(refused, UsageError)
-        assert "records by value of 60000 bytes" in str(refused)
+        assert "structs by value of 60000 bytes" in str(refused)
 
 
 def test_members_that_are_arrays(kernels):

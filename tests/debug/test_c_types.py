@@ -162,7 +162,7 @@ def test_a_record_keeps_types(kernel):
     """The device's side of a program has the types that its variables have: the debugger shows them there too."""
     form = device_side(kernel.plan.parts[0].file.form)
 
-    assert ["Part"] == list(form.records)
+    assert ["Part"] == list(form.structs)
     assert {"PLAIN": 0, "HEAVY": 3} == form.enumerations["Mode"]
 
 

@@ -126,7 +126,7 @@ def test_marks_by_the_counters_are_those_of_a_watched_run(kernels, name):
     with console_on(programs[name]) as console:
         says(console, "run")
         last = console.session.launches[-1]
-        assert (last.session.native is not None) == (name in ("native", "apart"))
+        assert (last.machine.native is not None) == (name in ("native", "apart"))
         moments, marks = _watched(last)
         known = last.milestones._marks
         assert last.moments == moments
@@ -155,7 +155,7 @@ def _walk(program, *, native):
         for moment in [draw.randrange(count // 2, count) for _ in range(6)]:
             session.travel(Position(2, moment))
             found.append(session.digest())
-            assert (session._run.session.native is not None) == native
+            assert (session._run.machine.native is not None) == native
         commands = (
             "reverse-step",
             "reverse-stepi",

@@ -224,7 +224,7 @@ class Sample:
 
 def method_of(row, mlu):
     """The method that the door makes of *row*."""
-    return _method(recipe(row, 0, LaunchPolicy(mlu.core.session.board.arch)))
+    return _method(recipe(row, 0, LaunchPolicy(mlu.core.machine.board.arch)))
 
 
 def on_core(body, board="MLU370-X4", kind=None, **options):

@@ -40,7 +40,7 @@ def touched(sample, operand):
         access = access_of(operand, sample.arguments)
         mask[np.add.outer(access.starts, np.arange(access.size))] = True
         return mask
-    step = operand.step_on(sample.mlu.core.session.board.arch.generation, pointer.view.itemsize)
+    step = operand.step_on(sample.mlu.core.machine.board.arch.generation, pointer.view.itemsize)
     mask.reshape(-1, pointer.view.itemsize)[: extent(operand, sample.arguments) : step] = True
     return mask
 

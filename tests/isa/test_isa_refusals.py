@@ -203,7 +203,7 @@ def test_an_exact_overlap_gives_the_same_result(row, target, source):
         elif target.access == "update":
             pointer.view.raw[:1024] = sample.pointer(source.name).view.raw[:1024]
         result = sample.call()
-        step = target.step_on(mlu.core.session.board.arch.generation, pointer.view.itemsize)
+        step = target.step_on(mlu.core.machine.board.arch.generation, pointer.view.itemsize)
         count = result if target.partial else extent(target, sample.arguments)
         return result, pointer.view.array[:count:step].tobytes()
 

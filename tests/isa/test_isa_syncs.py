@@ -111,7 +111,7 @@ def test_a_barrier_lets_nobody_go_on_before_all_have_come(board, name, seed):
     def meet(mlu):
         here = mlu.clusterId, mlu.coreId
         for _ in range(mlu.coreId % 3 + mlu.clusterId):
-            mlu.core.session.scheduler.pause(mlu.core)
+            mlu.core.machine.scheduler.pause(mlu.core)
         come.append(here)
         getattr(mlu, name)()
         passed[here] = set(come)
@@ -139,7 +139,7 @@ def test_who_does_not_take_part_passes(alone, name):
             order.append("passed")
         else:
             for _ in range(3):
-                mlu.core.session.scheduler.pause(mlu.core)
+                mlu.core.machine.scheduler.pause(mlu.core)
             order.append("comes")
             getattr(mlu, name)()
 
@@ -160,7 +160,7 @@ def test_half_a_barrier_is_over_with_its_count_of_arrivals(name, seed):
     def half(mlu):
         if mlu.coreId in (0, 1, 2):
             for _ in range(mlu.coreId):
-                mlu.core.session.scheduler.pause(mlu.core)
+                mlu.core.machine.scheduler.pause(mlu.core)
             arrived.append(mlu.clusterId)
             getattr(mlu, name)(4, count)
         else:
@@ -199,7 +199,7 @@ def test_a_mutex_is_held_by_one_task_at_a_time(seed):
         inside.append(mlu.taskId)
         most.append(len(inside))
         value = mlu.load_gdram(counter)
-        mlu.core.session.scheduler.pause(mlu.core)
+        mlu.core.machine.scheduler.pause(mlu.core)
         mlu.store_gdram(counter, value + 1)
         inside.remove(mlu.taskId)
         mlu.bang_unlock(1, 1)

@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 
 from mlusim.judge.bench import Bench
-from mlusim.judge.called_session import FOLLOWED, HARMLESS, REFUSED
+from mlusim.judge.judged_server import FOLLOWED, HARMLESS, REFUSED
 from mlusim.judge.origins import Handed, computed
 from mlusim.judge.reference import loaded
 from mlusim.judge.verdict import verdict

@@ -282,7 +282,7 @@ def test_launches_leave_no_memory_behind(device):
 
     @kernel
     def fill(mlu, fails):
-        pool.append(mlu.core.session.pool)
+        pool.append(mlu.core.machine.pool)
         arenas.extend(mlu.core.arenas.values())
         mlu.nram("int8", mlu.MAX_NRAM_SIZE)
         mlu.shared("int8", mlu.MAX_SRAM_SIZE) if mlu.clusterDim else None

@@ -26,8 +26,8 @@ from mlusim.machine.hub import attending
 from mlusim.machine.native import build
 from mlusim.observe.names import CHECKERS
 from mlusim.toolkit import image
+from mlusim.toolkit.server.program_server import ProgramServer
 from mlusim.toolkit.server.protocol import OPS, ProgramSocket
-from mlusim.toolkit.server.session import ProgramSession
 
 TABLE = Path(__file__).with_name("second_launches.csv")
 SOURCE = """\
@@ -112,14 +112,14 @@ def served(kernel, dim, kind):
     """Return a function that has the process behind the toolkit's driver serve one launch, as a program sends it."""
     file = os.memfd_create("device")
     os.truncate(file, 1 << 20)
-    session = ProgramSession([BOARD], file, os.getpid(), {"engine": "native"})
+    machine = ProgramServer([BOARD], file, os.getpid(), {"engine": "native"})
     os.close(file)
     packets, answers = [], []
     connection = ProgramSocket(SimpleNamespace(recv=lambda _: packets.pop(), sendall=answers.append))
 
     def asked(op, *words, payload=b""):
         packets.append(REQUEST.pack(OPS[op], 0, 0, *words, *[0] * (5 - len(words)), len(payload)) + payload)
-        connection.answer(session.handle(connection.receive()))
+        connection.answer(machine.handle(connection.receive()))
         code, *_, value = ANSWER.unpack_from(answer := answers.pop())
         assert code == 0, answer
         return value

@@ -379,7 +379,7 @@ def test_long_pipelines_keep_a_bounded_log():
     logs = []
 
     class Keep(Observer):
-        """Keep the session."""
+        """Keep the machine."""
 
         def launch_end(self, launch):
             logs.extend(task.log for task in launch.tally.tasks)

@@ -193,9 +193,9 @@ def compared(kernel, seed, *, mutexes=False, **more):
     usual = Screening.run
 
     def counting(self, *given):
-        session = usual(self, *given)
-        ran[0] += session is not None
-        return session
+        machine = usual(self, *given)
+        ran[0] += machine is not None
+        return machine
 
     Screening.run = counting  # type: ignore[method-assign]
     try:

@@ -5,8 +5,8 @@ import pytest
 
 import mlusim
 from mlusim import bangc
+from mlusim.machine.machine import Machine
 from mlusim.machine.repeated import MOST
-from mlusim.machine.session import Session
 from mlusim.observe.collect import collecting
 
 FILLED = """#include <bang.h>
@@ -42,7 +42,7 @@ def seen(kernel, *given, dim=4, kind=mlusim.UNION1, **options):
 
 
 def test_the_same_launch_again_has_the_same_findings_and_does_not_run(module, calls_of):
-    with calls_of(Session.run) as runs:
+    with calls_of(Machine.run) as runs:
         first, again = (seen(module["Filled"], 1.5, 9) for _ in range(2))
 
     assert 1 == len(runs)
@@ -72,7 +72,7 @@ def test_the_same_launch_again_has_the_same_findings_and_does_not_run(module, ca
 def test_another_launch_runs(module, calls_of, other):
     options = {"given": (0.0, 4), **other}
     seen(module["Filled"], 0.0, 4)
-    with calls_of(Session.run) as runs:
+    with calls_of(Machine.run) as runs:
         seen(module["Filled"], *options.pop("given"), **options)
 
     assert runs
@@ -80,7 +80,7 @@ def test_another_launch_runs(module, calls_of, other):
 
 def test_a_launch_that_is_given_memory_runs_again(module, calls_of):
     device = mlusim.Device("MLU370-X4")
-    with calls_of(Session.run) as runs:
+    with calls_of(Machine.run) as runs:
         for _ in range(2):
             device.launch(module["Given"], 2, args=(device.empty(4, np.float32), 1), observe=["racecheck"])
 
@@ -88,7 +88,7 @@ def test_a_launch_that_is_given_memory_runs_again(module, calls_of):
 
 
 def test_a_finding_that_names_the_place_of_the_launch_is_made_each_time(module, calls_of):
-    with calls_of(Session.run) as runs:
+    with calls_of(Machine.run) as runs:
         found = [seen(module["Held"], 1, dim=1, kind=mlusim.BLOCK)[-4] for _ in range(2)]
 
     assert all("synccheck-mutex-held" in one for one in found)
@@ -96,7 +96,7 @@ def test_a_finding_that_names_the_place_of_the_launch_is_made_each_time(module, 
 
 
 def test_the_last_launches_of_a_kernel_are_kept(module, calls_of):
-    with calls_of(Session.run) as runs:
+    with calls_of(Machine.run) as runs:
         for n in (*range(MOST + 1), 0, MOST):
             seen(module["Filled"], 0.5, n)
 

@@ -534,7 +534,7 @@ def test_records_that_differ_are_kept_up_to_a_number():
     window = np.zeros((), WINDOW)
     core = StandIn(seat=SimpleNamespace(window=window, keeps_window=True), views=[None], place=None)
     core.union = SimpleNamespace(block=False)
-    core.session = SimpleNamespace(native=SimpleNamespace(program=None))
+    core.machine = SimpleNamespace(native=SimpleNamespace(program=None))
     kept = screen.Windows(most=2)
 
     def ends(*waits):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from attrs import Factory, define, frozen
 
 from mlusim.bangc import names, types as t
-from mlusim.bangc.types import BOOL, INT8, INT64, VOID, Field, Pointer, Record, Type
+from mlusim.bangc.types import BOOL, INT8, INT64, VOID, Field, Pointer, Struct, Type
 
 # The objects to which nodes refer: pieces of source text, locals, variables at file scope.
 
@@ -74,7 +74,7 @@ class Local:
     @property
     def begins_unset(self) -> bool:
         """True if it has no value after a declaration without initialiser, as checkers track it: a number or struct outside memory."""
-        whole = isinstance(self.type, Record) and not self.type.union
+        whole = isinstance(self.type, Struct) and not self.type.union
         outside = self.storage in (Storage.VALUE, Storage.CELL) and bool(self.source_name)
         return outside and (whole or isinstance(self.type, t.Arithmetic))
 
@@ -182,7 +182,7 @@ class Element:
 
 @define(eq=False)
 class Member:
-    """A member of the record at a place: ``base.name``."""
+    """A member of the struct at a place: ``base.name``."""
 
     base: "Place"
     field: Field
@@ -195,7 +195,7 @@ class Member:
 
     @property
     def offset(self) -> int:
-        """The offset of the member in the record, in bytes."""
+        """The offset of the member in the struct, in bytes."""
         return self.field.offset
 
     @property
@@ -263,7 +263,7 @@ class Builtin:
 
 @define(eq=False)
 class Load(_OfPlace):
-    """The value stored at a place; of a record, a copy."""
+    """The value stored at a place; of a struct, a copy."""
 
     span: Span
 
@@ -447,9 +447,9 @@ class LibraryCall:
 
 @define(eq=False)
 class Compose:
-    """A record built from the values of its fields in order; missing fields are zero.
+    """A struct built from the values of its fields in order; missing fields are zero.
 
-    For an array, the values are its elements; arrays and records may be nested.
+    For an array, the values are its elements; arrays and structs may be nested.
     """
 
     values: "tuple[Expr, ...]"
@@ -553,7 +553,7 @@ Expr = (
 # Statements are compared by identity: two statements with the same text are different places of the program.
 @define(eq=False)
 class Declare:
-    """The declaration of a local, with a value (a `Compose` for arrays and records) or without.
+    """The declaration of a local, with a value (a `Compose` for arrays and structs) or without.
 
     Without a value, its bytes are unspecified. The value of a STATIC local is computed once.
     """
@@ -731,7 +731,7 @@ class TranslationUnit:
     initialisers: "dict[str, Expr]" = Factory(
         dict
     )  # values of host variables that are not constants, by symbol
-    records: dict[str, Record] = Factory(dict)
+    structs: dict[str, Struct] = Factory(dict)
     # For each enumeration, by name, the values of its enumerators by name.
     enumerations: Mapping[str, Mapping[str, int]] = Factory(dict)
     includes: Mapping[str, str] = Factory(dict)  # path of each file that was read -> digest of its content

@@ -33,7 +33,7 @@ STAYING = Outliving()
 
 @frozen(eq=False)
 class _Stored:
-    """A pointer (or a record with pointers) that is stored where *to* leads, or into the local *into*."""
+    """A pointer (or a struct with pointers) that is stored where *to* leads, or into the local *into*."""
 
     value: frozenset[Origin]
     to: frozenset[Origin] = frozenset()
@@ -75,7 +75,7 @@ def _points(kind: t.Type) -> bool:
     """Return whether a value of *kind* is or contains a pointer."""
     if isinstance(kind, t.Array):
         return _points(kind.of)
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         return any(_points(f.type) for f in kind.fields)
     return isinstance(kind, t.Pointer | t.FunctionType)
 

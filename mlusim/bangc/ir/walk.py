@@ -96,20 +96,20 @@ class MemberArray:
     @property
     def words(self) -> str:
         """Return how a fault names the array."""
-        record, name = self.at.base.type, self.at.name.partition(t.MARK)[0]
-        named = isinstance(record, t.Record) and "(" not in record.name and not record.closure
-        return f"the member {name} of {record.name}" if named else f"the member {name}"  # type: ignore[union-attr]
+        struct, name = self.at.base.type, self.at.name.partition(t.MARK)[0]
+        named = isinstance(struct, t.Struct) and "(" not in struct.name and not struct.closure
+        return f"the member {name} of {struct.name}" if named else f"the member {name}"  # type: ignore[union-attr]
 
     @property
     def open(self) -> bool:
         """True if it may stand for an array of any length: the last member, with one element or none."""
-        record, kind = self.at.base.type, self.at.type
-        last = isinstance(record, t.Record) and record.fields[-1] is self.at.field
+        struct, kind = self.at.base.type, self.at.type
+        last = isinstance(struct, t.Struct) and struct.fields[-1] is self.at.field
         return last and isinstance(kind, t.Array) and kind.count <= 1
 
 
 def member_array(at: ir.Element) -> MemberArray | None:
-    """Return the array member of a record to which the element *at* belongs, also through nested arrays; None if only a pointer leads to it."""
+    """Return the array member of a struct to which the element *at* belongs, also through nested arrays; None if only a pointer leads to it."""
     pointer, whole = at.pointer, True
     while isinstance(pointer, ir.AddressOf):
         array = pointer.place
@@ -187,8 +187,8 @@ def _collect(node: Any, nodes: list[Any]) -> None:
 @functools.cache
 def inner_names(kind: type) -> tuple[str, ...] | None:
     """Return the attributes of a node that may contain nodes; None if *kind* is not a node class."""
-    # Types and variables are shared between nodes, and records may refer to themselves.
-    types_and_names = (ir.Local, ir.Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
+    # Types and variables are shared between nodes, and structs may refer to themselves.
+    types_and_names = (ir.Local, ir.Global, t.Arithmetic, t.Pointer, t.Array, t.Struct)
     if not attrs.has(kind) or issubclass(kind, types_and_names):
         return None
     return tuple(

@@ -81,7 +81,7 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
         have = places.bare(node).type if places.is_place(node) else None
         if have is not None and (t.alike(have, kind.to) or t.derives(have, kind.to)):
             return convert(scope, places.reference(scope, node), kind, node.span)
-        if isinstance(node.type, t.Record):
+        if isinstance(node.type, t.Struct):
             scope.refuse_beside(places.bare(node).type, kind.to, node.span)
         # A value, or a value of another type: C++ binds the reference to a temporary object.
         held = scope.valued(node, kind.to)
@@ -116,7 +116,7 @@ def takes_this(target: Declaration) -> bool:
         return False
     parent = target.parent
     kind = parent.type if target.of_lambda and parent is not None else None
-    return not (isinstance(kind, t.Record) and not kind.fields)
+    return not (isinstance(kind, t.Struct) and not kind.fields)
 
 
 def acts(target: Declaration) -> bool:
@@ -141,7 +141,7 @@ def virtual_call(
     return call
 
 
-def become(this: ir.Expr, kind: t.Record, span: ir.Span) -> ir.LibraryCall:
+def become(this: ir.Expr, kind: t.Struct, span: ir.Span) -> ir.LibraryCall:
     """Set the class of the object at *this*, which selects its virtual methods, to *kind*."""
     names = ir.Text("\n".join(kind.names), span)
     return ir.LibraryCall("__mlusim_become", (this, names), t.VOID, span)
@@ -151,19 +151,19 @@ def fill_dispatches(around: Surroundings) -> bool:
     """Fill in the targets of all virtual calls so far; return whether new targets were added."""
     reader, added = around.unit.reader, False
     for kind, call, signature in around.dispatches:
-        for record in list(reader.types.records.values()):
-            if (record is not kind and kind not in record.bases) or record.name in call.targets:
+        for struct in list(reader.types.structs.values()):
+            if (struct is not kind and kind not in struct.bases) or struct.name in call.targets:
                 continue
-            target = _target(reader, record, call.name, signature)
+            target = _target(reader, struct, call.name, signature)
             if target is not None:
-                call.targets[record.name] = around.need(target)
+                call.targets[struct.name] = around.need(target)
                 added = True
     return added
 
 
-def _target(reader: Any, record: t.Record, name: str, signature: Any) -> Declaration | None:
-    """Return the method that a virtual call executes on objects of *record*, or None."""
-    for owner in (record, *record.bases):
+def _target(reader: Any, struct: t.Struct, name: str, signature: Any) -> Declaration | None:
+    """Return the method that a virtual call executes on objects of *struct*, or None."""
+    for owner in (struct, *struct.bases):
         method = reader.method(owner, name, signature)
         if method is not None:
             return None if method.pure else method
@@ -173,7 +173,7 @@ def _target(reader: Any, record: t.Record, name: str, signature: Any) -> Declara
 def dynamic_cast(scope: FunctionScope, node: Node) -> ir.DynamicCast:
     """Lower ``dynamic_cast`` of a pointer."""
     kind, value = node.type, scope.value(node.children[-1])
-    if not isinstance(kind, t.Pointer) or not isinstance(kind.to, t.Record):
+    if not isinstance(kind, t.Pointer) or not isinstance(kind.to, t.Struct):
         scope.refuse(
             "dynamic cast",
             "only a pointer to an object is cast dynamically; cast the address of the object",

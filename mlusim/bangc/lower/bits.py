@@ -18,7 +18,7 @@ def of(node: Node) -> t.BitField | None:
     if node.kind != "MEMBER_REF_EXPR" or declaration is None or not declaration.bit_field:
         return None
     owner = None if declaration.parent is None else declaration.parent.type
-    fields = owner.bitfields if isinstance(owner, t.Record) else ()
+    fields = owner.bitfields if isinstance(owner, t.Struct) else ()
     return next((field for field in fields if field.name == declaration.name), None)
 
 
@@ -66,7 +66,7 @@ def begun(scope: FunctionScope, this: ir.Place, field: t.BitField, node: Node) -
 
 
 def packed(
-    scope: FunctionScope, kind: t.Record, values: Sequence[ir.Expr], span: ir.Span
+    scope: FunctionScope, kind: t.Struct, values: Sequence[ir.Expr], span: ir.Span
 ) -> tuple[ir.Expr, ...]:
     """Return the values of the members of *kind*, with bit fields packed into the bytes that they share."""
     before, by_name = list[ir.Expr](), dict(zip((p.name for p in kind.parts), values, strict=False))
@@ -98,29 +98,29 @@ def _bytes(scope: FunctionScope, node: Node, field: t.BitField, before: list[ir.
     assert node.decl is not None
     assert node.decl.parent is not None
     owner = node.decl.parent.type
-    assert isinstance(owner, t.Record)
+    assert isinstance(owner, t.Struct)
     this = _holder(places.member_base(scope, node), owner, node.span)
     assert this is not None
     first = _first(scope, this, field, node.span)
     return scope.kept(first, before) if acts(first) else first
 
 
-def _holder(at: ir.Place, owner: t.Record, span: ir.Span) -> ir.Place | None:
+def _holder(at: ir.Place, owner: t.Struct, span: ir.Span) -> ir.Place | None:
     """Return the place of the *owner* within the object at a place: the object, a base, or an anonymous structure in it."""
     kind = at.type
-    assert isinstance(kind, t.Record)
+    assert isinstance(kind, t.Struct)
     if kind is owner or owner in kind.bases:
         return at
     inner = (
         ir.Member(at, f, span)
         for f in kind.fields
-        if f.name.startswith(t.UNNAMED) and isinstance(f.type, t.Record)
+        if f.name.startswith(t.UNNAMED) and isinstance(f.type, t.Struct)
     )
     return next((holder for member in inner if (holder := _holder(member, owner, span)) is not None), None)
 
 
 def _first(scope: FunctionScope, this: ir.Place, field: t.BitField, span: ir.Span) -> ir.Expr:
-    assert isinstance(this.type, t.Record)
+    assert isinstance(this.type, t.Struct)
     return scope.address(ir.Member(this, this.type.field(field.storage), span), t.Pointer(t.UINT8), span)
 
 

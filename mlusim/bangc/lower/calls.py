@@ -21,7 +21,7 @@ def call(scope: FunctionScope, node: Node) -> ir.Expr:
     target = node.decl
     if target is None and len(node.children) == 1:
         operand = node.children[0]
-        if isinstance(node.type, t.Record) and operand.type == node.type:
+        if isinstance(node.type, t.Struct) and operand.type == node.type:
             return scope.value(operand)  # the move of a temporary, which compilers elide
     held = target is not None and target.kind in _HOLDING and arguments.to_function(node.children[0].type)
     if target is None or held or arguments.returned(node):
@@ -91,7 +91,7 @@ def _converted(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr
         called = objects.call_operator(scope, inner)
         if called is not None and not takes_this(called):
             return ir.FunctionAddress(scope.around.need(called), called.title, node.type, node.span)
-    if scope.reader.value(node) is None and isinstance(inner.type, t.Record):
+    if scope.reader.value(node) is None and isinstance(inner.type, t.Struct):
         this = places.address_of(scope, places.place(scope, inner), node.span)
         return scope.calling(target, (this,), node.span)
     return literal(scope, node)
@@ -173,7 +173,7 @@ def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr
 
 
 def _operand(scope: FunctionScope, pointer: ir.Expr, kind: t.Pointer) -> ir.Expr:
-    """Return a pointer operand of an instruction; the variable to which it points is moved to memory, records and pointers become bytes."""
+    """Return a pointer operand of an instruction; the variable to which it points is moved to memory, structs and pointers become bytes."""
     local = to_memory(pointer)
     inner = pointer.value if isinstance(pointer, ir.Convert) else pointer
     of = t.element_of(inner.type.to if isinstance(inner.type, t.Pointer) else inner.type)
@@ -183,7 +183,7 @@ def _operand(scope: FunctionScope, pointer: ir.Expr, kind: t.Pointer) -> ir.Expr
             f"{local.source_name} is a pointer, and no instruction works on the bytes of one; assign it",
             pointer.span,
         )
-    if isinstance(kind.to, t.Void) and isinstance(of, t.Record | t.Pointer):
+    if isinstance(kind.to, t.Void) and isinstance(of, t.Struct | t.Pointer):
         return ir.Convert(pointer, t.Pointer(t.UINT8), pointer.span)
     return pointer
 
@@ -205,15 +205,15 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     scope.refuse_class(at.type, node.span)
     if target.name == "operator=" and target.implicit:
         kind = at.type if target.parent is None else target.parent.type
-        if isinstance(kind, t.Record) and isinstance(at.type, t.Record):
+        if isinstance(kind, t.Struct) and isinstance(at.type, t.Struct):
             return objects.assigned(scope, at, nodes[0], kind, node.span, moved=target.takes_temporary)
         return ir.Assign(at, scope.value(nodes[0]), node.span)
     values = passed(scope, node, target, nodes)
     if not takes_this(target):
         return scope.calling(target, values, node.span)
-    if isinstance(at.type, t.Record) and target.parent is not None:
+    if isinstance(at.type, t.Struct) and target.parent is not None:
         scope.refuse_beside(at.type, target.parent.type, node.span)
-        if isinstance(target.parent.type, t.Record):
+        if isinstance(target.parent.type, t.Struct):
             at = places.as_part(at, target.parent.type, node.span)
     this = places.address_of(scope, at, node.span)
     if target.virtual and scope.reader.is_dynamic(node):
@@ -230,10 +230,10 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> ir.E
     if isinstance(kind, t.VectorRegister):
         return scope.value(nodes[0]) if nodes else ir.Compose((), kind, node.span)
     if target.makes_copy and nodes and target.implicit:
-        if isinstance(kind, t.Record):
+        if isinstance(kind, t.Struct):
             return objects.copy_of_node(scope, nodes[0], kind, moved=target.takes_temporary)
         return scope.value(nodes[0])
-    if not isinstance(kind, t.Record):
+    if not isinstance(kind, t.Struct):
         return scope.refuse(
             "constructor", f"an object of {kind} cannot be made here; use a class of the sources", node.span
         )

@@ -66,10 +66,10 @@ def _pointer(scope: FunctionScope, value: ir.Expr, have: t.Pointer, to: t.Pointe
     if isinstance(have.to, t.Array) and have.to.of == to.to and isinstance(value, ir.AddressOf):
         return ir.AddressOf(value.place, to, span)
     seen, other = t.element_of(have.to), t.element_of(to.to)
-    if isinstance(seen, t.Record):
+    if isinstance(seen, t.Struct):
         scope.refuse_beside(seen, other, span)
-        path = seen.part(other) if isinstance(other, t.Record) else None
-        back = other.part(seen) if isinstance(other, t.Record) else None
+        path = seen.part(other) if isinstance(other, t.Struct) else None
+        back = other.part(seen) if isinstance(other, t.Struct) else None
         if path or back:
             return _to_part(scope, value, to, path or (), back or (), span)
     puns = {type(seen), type(other)} == {t.Pointer, t.Arithmetic} and other.size > 1  # bytes may be copied
@@ -78,7 +78,7 @@ def _pointer(scope: FunctionScope, value: ir.Expr, have: t.Pointer, to: t.Pointe
     if isinstance(at, ir.LocalStorage) and at.local.storage in (ir.Storage.VALUE, ir.Storage.CELL):
         what = "pointer is seen as a number" if isinstance(seen, t.Pointer) else "number is seen as a pointer"
         scope.refuse("cast", f"a {what} through another pointer; convert the value itself", span)
-    if isinstance(seen, t.Record) and not (isinstance(other, t.Record) and seen.related(other)):
+    if isinstance(seen, t.Struct) and not (isinstance(other, t.Struct) and seen.related(other)):
         scope.around.as_bytes.add(seen.name)
     return ir.Convert(value, to, span)
 

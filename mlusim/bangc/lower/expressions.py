@@ -72,7 +72,7 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> ir.Expr:
             text.type = node.type  # a conditional between two strings
             return text
         return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
-    if isinstance(inner.type, t.Array) and isinstance(node.type, t.Record):  # std::initializer_list
+    if isinstance(inner.type, t.Array) and isinstance(node.type, t.Struct):  # std::initializer_list
         first = scope.address(places.place(scope, inner), t.Pointer(inner.type.of), node.span)
         return ir.Compose((first, number(inner.type.count, t.UINT64, node)), node.type, node.span)
     value = scope.value(inner)
@@ -85,9 +85,9 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> ir.Expr:
         or (isinstance(value, ir.Text) and node.type != t.BOOL)
     ):
         return value
-    if t.derives(value.type, node.type) and isinstance(node.type, t.Record):
+    if t.derives(value.type, node.type) and isinstance(node.type, t.Struct):
         return objects.base_of(scope, value, node.type, node.span)
-    if isinstance(node.type, t.ClassType | t.Record) or isinstance(value.type, t.Void):
+    if isinstance(node.type, t.ClassType | t.Struct) or isinstance(value.type, t.Void):
         return value
     return convert(scope, value, node.type, node.span)
 

@@ -69,7 +69,7 @@ class Lowering:
         self.unit = unit
         types = unit.reader.types
         self.module = ir.TranslationUnit(
-            unit.path, includes=unit.includes, records=types.records, enumerations=types.enumerations
+            unit.path, includes=unit.includes, structs=types.structs, enumerations=types.enumerations
         )
         self.as_bytes: set[str] = set()
         self._work: deque[Declaration] = deque()
@@ -193,7 +193,7 @@ class Lowering:
         """Return the captures of a lambda, known after the enclosing function was lowered."""
         parent = declaration.parent
         kind = parent.type if parent is not None else None
-        captures = self.around.closures.get(kind.name) if isinstance(kind, t.Record) else None
+        captures = self.around.closures.get(kind.name) if isinstance(kind, t.Struct) else None
         return captures or Captures()
 
     # -- variables at file scope ---------------------------------------------------------------
@@ -248,13 +248,13 @@ class Lowering:
             return False
         kind = t.element_of(initial.type)
         return not arguments.acts(target) and not (
-            isinstance(kind, t.Record) and self.unit.reader.member_values(kind)
+            isinstance(kind, t.Struct) and self.unit.reader.member_values(kind)
         )
 
     def _initial(self, variable: ir.Global, initial: Node) -> None:
         scope = LoweredFunction(self.around, t.VOID)
         on_core = variable.space and variable.space != ir.GDRAM
-        if variable.space == "sram" or (on_core and isinstance(t.element_of(variable.type), t.Record)):
+        if variable.space == "sram" or (on_core and isinstance(t.element_of(variable.type), t.Struct)):
             what = (
                 "a variable that cores share"
                 if variable.space == "sram"
@@ -314,16 +314,16 @@ def _refuse_own(scope: FunctionScope, declaration: Declaration, variable: ir.Glo
 def _has_bytes(kind: t.Type) -> bool:
     """Return whether values of *kind* are stored as bytes in memory."""
     inner = t.element_of(kind)
-    if isinstance(inner, t.Record):
+    if isinstance(inner, t.Struct):
         return not inner.virtual and all(_has_bytes(f.type) for f in inner.fields)
     return isinstance(inner, t.Arithmetic) or (isinstance(inner, t.Pointer) and not inner.reference)
 
 
 def _flat(value: ir.Expr | None, kind: t.Type) -> list[Any]:
     """Return the leading scalars of a value in order of memory (the rest are zeros); None stands for a scalar that is not constant."""
-    if not isinstance(kind, t.Array | t.Record):
+    if not isinstance(kind, t.Array | t.Struct):
         return [] if value is None else [value.value if isinstance(value, ir.Const) else None]
-    if (isinstance(kind, t.Record) and kind.union) or not isinstance(value, ir.Compose | None):
+    if (isinstance(kind, t.Struct) and kind.union) or not isinstance(value, ir.Compose | None):
         return [None]
     scalars: list[Any] = []
     before = 0
@@ -339,7 +339,7 @@ def _scalars_of(kind: t.Type) -> int:
     """Return the number of numbers and pointers in a value of *kind*."""
     if isinstance(kind, t.Array):
         return kind.count * _scalars_of(kind.of)
-    return sum(_scalars_of(f.type) for f in kind.fields) if isinstance(kind, t.Record) else 1
+    return sum(_scalars_of(f.type) for f in kind.fields) if isinstance(kind, t.Struct) else 1
 
 
 def _problem(broken: Diagnostic) -> ir.TranslationProblem:
@@ -398,11 +398,11 @@ def _this(scope: FunctionScope, declaration: Declaration) -> ir.Local:
     return local
 
 
-def _object(scope: FunctionScope, span: ir.Span) -> tuple[ir.Expr, t.Record, ir.Span]:
+def _object(scope: FunctionScope, span: ir.Span) -> tuple[ir.Expr, t.Struct, ir.Span]:
     """Return ``this``, the class of its object, and *span*."""
     assert scope.this is not None
     assert isinstance(scope.this.type, t.Pointer)
-    assert isinstance(scope.this.type.to, t.Record)
+    assert isinstance(scope.this.type.to, t.Struct)
     return local_value(scope.this, span), scope.this.type.to, span
 
 
@@ -423,7 +423,7 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statemen
             if node.decl is not None and node.decl.parent is declaration.parent:
                 return steps
             continue
-        if node.kind == "INIT_LIST_EXPR" and isinstance(node.type, t.Record):
+        if node.kind == "INIT_LIST_EXPR" and isinstance(node.type, t.Struct):
             steps += _plain_base(scope, node, node.type)
             continue
         value = next(nodes, None) if node.kind == "MEMBER_REF" else None
@@ -441,14 +441,14 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statemen
     return [*steps, *_becoming(this, kind, span), *_assigned(scope, fields, values, span)]
 
 
-def _beside(kind: t.Record, node: Node) -> t.Field | None:
+def _beside(kind: t.Struct, node: Node) -> t.Field | None:
     """Return the member that stands for a base class other than the first, if *node* initialises one; else None."""
     base = node.type if node.kind in ("CALL_EXPR", "INIT_LIST_EXPR") else None
-    path = kind.part(base) if isinstance(base, t.Record) else None
+    path = kind.part(base) if isinstance(base, t.Struct) else None
     return path[0] if path else None
 
 
-def _becoming(this: ir.Expr, kind: t.Record, span: ir.Span) -> list[ir.Statement]:
+def _becoming(this: ir.Expr, kind: t.Struct, span: ir.Span) -> list[ir.Statement]:
     """Set the object's class at the start of a constructor or destructor, although it may be a base of another object."""
     return [ir.Evaluate(arguments.become(this, kind, span), span)] if kind.virtual else []
 
@@ -491,7 +491,7 @@ def _base(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     return [ir.Evaluate(scope.calling(target, (this, *values), span), span)]
 
 
-def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[ir.Statement]:
+def _plain_base(scope: FunctionScope, node: Node, kind: t.Struct) -> list[ir.Statement]:
     """Lower the initialisation of a base class without constructor: each of its members is initialised in the object."""
     this, _, span = _object(scope, node.span)
     whole = objects.compose(scope, node, kind)
@@ -503,7 +503,7 @@ def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[ir.Sta
 
 
 def lower(unit: ParsedFile) -> tuple[ir.TranslationUnit, set[str]]:
-    """Return *unit* in the intermediate form, and the records whose template destructors must be requested.
+    """Return *unit* in the intermediate form, and the structs whose template destructors must be requested.
 
     A function that does not translate has a ``problem`` instead of a body.
     """

@@ -20,7 +20,7 @@ MOST_LEFT_OUT = 1 << 16
 
 def of_braces(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return the value of a braced list."""
-    if isinstance(node.type, t.Array | t.Record):
+    if isinstance(node.type, t.Array | t.Struct):
         return compose(scope, node, node.type)
     scope.refuse_class(node.type, node.span)
     if not node.children:
@@ -29,22 +29,22 @@ def of_braces(scope: FunctionScope, node: Node) -> ir.Expr:
 
 
 def compose(scope: FunctionScope, node: Node, kind: t.Type) -> ir.Expr:
-    """Return the value of an array or a record from a braced list, whose inner braces may be omitted."""
+    """Return the value of an array or a struct from a braced list, whose inner braces may be omitted."""
     return _filled(scope, iter(node.children), kind, node)
 
 
 def _filled(scope: FunctionScope, nodes: Iterator[Node], kind: t.Type, node: Node) -> ir.Compose:
-    assert isinstance(kind, t.Array | t.Record)
+    assert isinstance(kind, t.Array | t.Struct)
     parts = () if isinstance(kind, t.Array) else kind.parts
     whole = kind.count if isinstance(kind, t.Array) else len(parts)
     # A list initialises the first member of a union.
-    most = 1 if isinstance(kind, t.Record) and kind.union else whole
+    most = 1 if isinstance(kind, t.Struct) and kind.union else whole
     values = [*_of_base(scope, nodes, kind)]
     while len(values) < most:
         child = next(nodes, None)
         if child is None:
             break
-        if isinstance(kind, t.Record) and _empty_base(child, parts[len(values)].type):
+        if isinstance(kind, t.Struct) and _empty_base(child, parts[len(values)].type):
             continue
         # The compiler library has no node kind for a designator, `.member = value` or `[index] = value`.
         if child.kind == "UNEXPOSED_EXPR" and child.type == t.VOID and len(child.children) > 1:
@@ -64,7 +64,7 @@ def _filled(scope: FunctionScope, nodes: Iterator[Node], kind: t.Type, node: Nod
         )
     if most == whole and has_values(scope, kind):
         values += _rest(scope, kind, len(values), most, node.span)
-    if isinstance(kind, t.Record) and kind.bitfields and values:
+    if isinstance(kind, t.Struct) and kind.bitfields and values:
         return ir.Compose(bits.packed(scope, kind, values, node.span), kind, node.span)
     return ir.Compose(tuple(values), kind, node.span)
 
@@ -73,13 +73,13 @@ def _empty_base(child: Node, part: t.Type) -> bool:
     """Return whether *child* is the value of an empty base class, although a *part* is expected."""
     kind = child.type
     return (
-        child.kind == "INIT_LIST_EXPR" and isinstance(kind, t.Record) and not kind.fields and kind is not part
+        child.kind == "INIT_LIST_EXPR" and isinstance(kind, t.Struct) and not kind.fields and kind is not part
     )
 
 
-def _of_base(scope: FunctionScope, nodes: Iterator[Node], kind: t.Array | t.Record) -> Iterator[ir.Expr]:
+def _of_base(scope: FunctionScope, nodes: Iterator[Node], kind: t.Array | t.Struct) -> Iterator[ir.Expr]:
     """Yield the members of the first base if the first value of the list is an object of that base."""
-    base = kind.bases[0] if isinstance(kind, t.Record) and kind.bases else None
+    base = kind.bases[0] if isinstance(kind, t.Struct) and kind.bases else None
     first = next(nodes, None) if base is not None else None
     if base is None or first is None:
         return
@@ -106,7 +106,7 @@ def _of_base(scope: FunctionScope, nodes: Iterator[Node], kind: t.Array | t.Reco
 
 
 def _rest(
-    scope: FunctionScope, kind: t.Array | t.Record, first: int, end: int, span: ir.Span
+    scope: FunctionScope, kind: t.Array | t.Struct, first: int, end: int, span: ir.Span
 ) -> list[ir.Expr]:
     """Return the values of the parts of *kind* from *first* to *end* (exclusive), which the list omits."""
     if end - first > MOST_LEFT_OUT:
@@ -130,7 +130,7 @@ def _member(scope: FunctionScope, value: Node | None, kind: t.Type, span: ir.Spa
     return default_value(scope, kind, span) if value is None else initial(scope, value, kind)
 
 
-def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, span: ir.Span) -> int:
+def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Struct, span: ir.Span) -> int:
     """Return the index of the part of *kind* that *child* initialises."""
     designator, *others = child.children[:-1]
     if others:
@@ -144,8 +144,8 @@ def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, spa
         if index is not None:
             return int(index)
     word = scope.reader.text(designator)
-    names = [field.name for field in kind.parts] if isinstance(kind, t.Record) else []
-    hiding = t.hides(word, len(kind.bases)) if isinstance(kind, t.Record) else ""
+    names = [field.name for field in kind.parts] if isinstance(kind, t.Struct) else []
+    hiding = t.hides(word, len(kind.bases)) if isinstance(kind, t.Struct) else ""
     for name in (hiding, word):
         if name in names:
             return names.index(name)
@@ -159,12 +159,12 @@ def _part(scope: FunctionScope, child: Node, nodes: Iterator[Node], part: t.Type
         return _listed(scope, child, part)
     if child.kind == "STRING_LITERAL" and isinstance(part, t.Array):
         return letters(string(scope, child).value, part, child.span)
-    if isinstance(part, t.Record):
+    if isinstance(part, t.Struct):
         same = child.type is part or t.derives(child.type, part)
         copy = copy_of_node(scope, child, part) if same else converted(scope, child, part)
         if copy is not None:
             return copy
-    if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
+    if isinstance(part, t.Array) or (isinstance(part, t.Struct) and child.type is not part):
         # The inner braces are omitted: child is the first inner value.
         return _filled(scope, itertools.chain((child,), nodes), part, node)
     return arguments.argument(scope, child, part)  # a reference is bound
@@ -172,17 +172,17 @@ def _part(scope: FunctionScope, child: Node, nodes: Iterator[Node], part: t.Type
 
 def _listed(scope: FunctionScope, child: Node, part: t.Type) -> ir.Expr:
     """Return the value of a part that has inner braces."""
-    value = listed(scope, child, part) if isinstance(part, t.Record) else None
+    value = listed(scope, child, part) if isinstance(part, t.Struct) else None
     if value is not None:
         return value
-    if isinstance(part, t.Array | t.Record):
+    if isinstance(part, t.Array | t.Struct):
         return compose(scope, child, part)
     return of_braces(scope, child) if child.type == part else scope.valued(child, part)
 
 
 def initial(scope: FunctionScope, node: Node, kind: t.Type) -> ir.Expr:
     """Return the default value in a member's declaration."""
-    if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
+    if isinstance(kind, t.Array | t.Struct) and node.kind == "INIT_LIST_EXPR":
         return compose(scope, node, kind)
     return arguments.argument(scope, node, kind)  # a reference is bound
 
@@ -194,7 +194,7 @@ def default_value(scope: FunctionScope, kind: t.Type, span: ir.Span) -> ir.Expr:
     """Return the value of an object without initialiser: from its default constructor, or zero."""
     if isinstance(kind, t.Array) and has_values(scope, kind):
         return ir.Compose(tuple(default_value(scope, kind.of, span) for _ in range(kind.count)), kind, span)
-    if not isinstance(kind, t.Record):
+    if not isinstance(kind, t.Struct):
         return empty(kind, span)
     constructor = constructor_of(scope, kind)
     if constructor is None:
@@ -202,7 +202,7 @@ def default_value(scope: FunctionScope, kind: t.Type, span: ir.Span) -> ir.Expr:
     return built(scope, Node("CALL_EXPR", span, None), constructor, kind, [])
 
 
-def plain(scope: FunctionScope, kind: t.Record, span: ir.Span) -> ir.Expr:
+def plain(scope: FunctionScope, kind: t.Struct, span: ir.Span) -> ir.Expr:
     """Return an object without constructor: members with their declared values, and a default-constructed base."""
     if not has_values(scope, kind):
         return ir.Compose((), kind, span)
@@ -230,7 +230,7 @@ def _reads(node: Node) -> bool:
     return member or node.kind == "CXX_THIS_EXPR" or any(map(_reads, node.children))
 
 
-def _by_members(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span: ir.Span) -> ir.Expr:
+def _by_members(scope: FunctionScope, kind: t.Struct, usual: Mapping[str, Node], span: ir.Span) -> ir.Expr:
     """Return an object whose members are initialised one after the other, because some depend on others."""
     held, steps = scope.temporary(kind, span), list[ir.Expr]()
     this = scope.kept(scope.address(held, t.Pointer(kind), span), steps)
@@ -250,7 +250,7 @@ def _by_members(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node],
     return sequence(steps, ir.Load(held, span), span)
 
 
-def _union(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span: ir.Span) -> ir.Expr:
+def _union(scope: FunctionScope, kind: t.Struct, usual: Mapping[str, Node], span: ir.Span) -> ir.Expr:
     first = kind.fields[0]
     if [first.name] != [*usual]:
         scope.refuse(
@@ -270,14 +270,14 @@ def construct(scope: FunctionScope, constructor: Declaration, this: ir.Expr, spa
 def has_values(scope: FunctionScope, kind: t.Type) -> bool:
     """Return whether an object of *kind* without initialiser has values other than zero, or needs a constructor."""
     kind = t.element_of(kind)
-    if not isinstance(kind, t.Record) or kind.closure:
+    if not isinstance(kind, t.Struct) or kind.closure:
         return False
     if scope.reader.member_values(kind) or any(has_values(scope, f.type) for f in kind.fields):
         return True
     return any(constructor_of(scope, part) is not None for part in (kind, *kind.bases))
 
 
-def constructor_of(scope: FunctionScope, kind: t.Record) -> Declaration | None:
+def constructor_of(scope: FunctionScope, kind: t.Struct) -> Declaration | None:
     """Return the default constructor of *kind* if it has an effect, or None."""
     acting = (c for c in scope.reader.constructors(kind) if arguments.acts(c))
     return next((c for c in acting if all(p.default is not None for p in c.parameters)), None)
@@ -290,7 +290,7 @@ def built(
     scope: FunctionScope,
     node: Node,
     target: Declaration,
-    kind: t.Record,
+    kind: t.Struct,
     nodes: list[Node],
     members: tuple[Declaration, ...] = (),
 ) -> ir.Expr:
@@ -316,7 +316,7 @@ def member_stores(scope: FunctionScope, at: ir.Member, value: ir.Expr, span: ir.
         yield ir.Assign(at, value, span)
 
 
-def listed(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
+def listed(scope: FunctionScope, node: Node, kind: t.Struct) -> ir.Expr | None:
     """Return an object from inner braces if its class has constructors; the library does not say which one is called."""
     constructors = scope.reader.constructors(kind)
     acting = [c for c in constructors if arguments.acts(c) and not c.makes_copy]
@@ -328,7 +328,7 @@ def listed(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
     return built(scope, node, fitting[0], kind, node.children)
 
 
-def converted(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
+def converted(scope: FunctionScope, node: Node, kind: t.Struct) -> ir.Expr | None:
     """Return an object converted from one value by a constructor, which the library does not show; None without constructors."""
     constructors = [c for c in scope.reader.constructors(kind) if not c.implicit and not c.makes_copy]
     if not constructors or kind.name.startswith("std::"):
@@ -351,7 +351,7 @@ def converted(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | Non
 _MOST = 1024  # limit of array elements that are copied one by one
 
 
-def copy_of_node(scope: FunctionScope, node: Node, kind: t.Record, *, moved: bool = False) -> ir.Expr:
+def copy_of_node(scope: FunctionScope, node: Node, kind: t.Struct, *, moved: bool = False) -> ir.Expr:
     """Return a copy of the object *node* as a *kind*; a temporary object is used without a copy."""
     if not places.is_place(node) or not Copying(scope, node.span, moved).calls(kind):
         value = scope.value(node)
@@ -365,10 +365,10 @@ def copied(
 ) -> ir.Expr:
     """Return a new object of *kind*, copied from the object at a place, whose class may be derived from *kind*."""
     copying = Copying(scope, span, moved)
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         at = places.as_part(at, kind, span)
     if not copying.calls(kind):
-        if kind is at.type or not isinstance(kind, t.Record) or not isinstance(at.type, t.Record):
+        if kind is at.type or not isinstance(kind, t.Struct) or not isinstance(at.type, t.Struct):
             return ir.Load(at, span)
         return sliced(scope, at, kind, span)
     steps = list[ir.Expr]()
@@ -400,9 +400,9 @@ def copied_array(scope: FunctionScope, at: ir.Place, kind: t.Array, span: ir.Spa
     return ir.Compose(tuple(parts), kind, span)
 
 
-def sliced(scope: FunctionScope, at: ir.Place, kind: t.Record, span: ir.Span) -> ir.Expr:
+def sliced(scope: FunctionScope, at: ir.Place, kind: t.Struct, span: ir.Span) -> ir.Expr:
     """Return the base *kind* of the object at a place, as an object of that class."""
-    assert isinstance(at.type, t.Record)
+    assert isinstance(at.type, t.Struct)
     scope.refuse_beside(at.type, kind, span)
     at = places.as_part(at, kind, span)
     if at.type is kind:
@@ -415,14 +415,14 @@ def sliced(scope: FunctionScope, at: ir.Place, kind: t.Record, span: ir.Span) ->
     return sequence(steps, ir.Compose(tuple(parts), kind, span), span)
 
 
-def base_of(scope: FunctionScope, value: ir.Expr, kind: t.Record, span: ir.Span) -> ir.Expr:
+def base_of(scope: FunctionScope, value: ir.Expr, kind: t.Struct, span: ir.Span) -> ir.Expr:
     """Return the base *kind* of a value."""
     at = value.place if isinstance(value, ir.Load) else ir.Temporary(value, span)
     return sliced(scope, at, kind, span)
 
 
 def assigned(
-    scope: FunctionScope, to: ir.Place, node: Node, kind: t.Record, span: ir.Span, *, moved: bool
+    scope: FunctionScope, to: ir.Place, node: Node, kind: t.Struct, span: ir.Span, *, moved: bool
 ) -> ir.Expr:
     """Return the implicit assignment, which assigns the members and bases."""
     copying = Copying(scope, span, moved, assigning=True)
@@ -453,7 +453,7 @@ class Copying:
     def calls(self, kind: t.Type) -> bool:
         """Return whether a copy of *kind* involves calls, not only a copy of bytes."""
         kind = t.element_of(kind)
-        if not isinstance(kind, t.Record) or kind.union:
+        if not isinstance(kind, t.Struct) or kind.union:
             return False
         key, copying = (kind.name, self.assigning, self.moved), self.scope.around.copying
         if key not in copying:
@@ -461,7 +461,7 @@ class Copying:
             copying[key] = self.chosen(kind) is not None or any(map(self.calls, parts))
         return copying[key]
 
-    def chosen(self, kind: t.Record) -> Declaration | None:
+    def chosen(self, kind: t.Struct) -> Declaration | None:
         """Return the source's function that copies or moves objects of a class, or None."""
         reader = self.scope.reader
         every = [*reader.assignments(kind)] if self.assigning else reader.constructors(kind)
@@ -477,12 +477,12 @@ class Copying:
         """Return the copies of an object: of its base and members, or of the elements of an array."""
         scope, span = self.scope, self.span
         if not self.calls(kind):
-            slices = isinstance(kind, t.Record) and isinstance(at.type, t.Record) and kind is not at.type
+            slices = isinstance(kind, t.Struct) and isinstance(at.type, t.Struct) and kind is not at.type
             value = sliced(scope, at, kind, span) if slices else ir.Load(at, span)  # type: ignore[arg-type]
             return [ir.Assign(to, value, span)]
         if isinstance(kind, t.Array):
             return self._elements(to, at, kind)
-        assert isinstance(kind, t.Record)
+        assert isinstance(kind, t.Struct)
         target = self.chosen(kind)
         if target is not None:
             this, source = (
@@ -515,7 +515,7 @@ class Copying:
         return copies
 
 
-def as_base(scope: FunctionScope, at: ir.Place, base: t.Record, span: ir.Span) -> ir.Element:
+def as_base(scope: FunctionScope, at: ir.Place, base: t.Struct, span: ir.Span) -> ir.Element:
     """Return the place of the *base* of the object at a place."""
     return first_at(convert(scope, places.address_of(scope, at, span), t.Pointer(base), span), span)
 
@@ -549,7 +549,7 @@ def ending_of_place(scope: FunctionScope, at: ir.Place, span: ir.Span) -> Statem
     kind = at.type
     if isinstance(kind, t.Array):
         return (_ending_of_array(scope, at, kind, span),)
-    assert isinstance(kind, t.Record)
+    assert isinstance(kind, t.Struct)
     reader = scope.reader
     target = reader.destructor(kind)
     if target is None and kind.destroyed and reader.hidden_end(kind):
@@ -573,7 +573,7 @@ def _ending_of_array(scope: FunctionScope, at: ir.Place, kind: t.Array, span: ir
     return ir.Block((ir.Declare(left.local, number(kind.count, t.INT64, span), span), loop), span)
 
 
-def ending_of_parts(scope: FunctionScope, kind: t.Record, at: ir.Place, span: ir.Span) -> Statements:
+def ending_of_parts(scope: FunctionScope, kind: t.Struct, at: ir.Place, span: ir.Span) -> Statements:
     """Return the destruction of an object's members, from last to first, and of its base."""
     base = kind.bases[0] if kind.bases else None
     endings: list[ir.Statement] = []
@@ -586,7 +586,7 @@ def ending_of_parts(scope: FunctionScope, kind: t.Record, at: ir.Place, span: ir
     return tuple(endings)
 
 
-# Lambdas: a record of the captured variables, and a body that accesses them there.
+# Lambdas: a struct of the captured variables, and a body that accesses them there.
 
 _THIS = "this"
 _DECLARING = ("VAR_DECL", "UNEXPOSED_DECL")  # their values are not children
@@ -594,9 +594,9 @@ _UNEVALUATED = "CXX_UNARY_EXPR"  # sizeof and alignof
 
 
 def of_lambda(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return a lambda as a record: its captured values and references, in order."""
+    """Return a lambda as a struct: its captured values and references, in order."""
     kind = node.type
-    assert isinstance(kind, t.Record)
+    assert isinstance(kind, t.Struct)
     wanted = list(_wanted(scope, node, kind))
     if len(wanted) != len(kind.fields):
         scope.refuse("lambda", "what this lambda captures is not known; name each variable in [ ]", node.span)
@@ -621,8 +621,8 @@ def of_lambda(scope: FunctionScope, node: Node) -> ir.Expr:
     return ir.Compose(tuple(values), kind, node.span)
 
 
-def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declaration | None]:
-    """Yield the captured variables in the order of the record's members; None stands for ``this``."""
+def _wanted(scope: FunctionScope, node: Node, kind: t.Struct) -> Iterator[Declaration | None]:
+    """Yield the captured variables in the order of the struct's members; None stands for ``this``."""
     named = [c.decl for c in node.children if c.kind == "VARIABLE_REF" and c.decl is not None]
     members = list(kind.fields)
     # In a template instance, the library shows the captures instead of the body.
@@ -703,6 +703,6 @@ def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, 
 
 def call_operator(scope: FunctionScope, node: Node) -> Declaration | None:
     """Return the function called by calling the object *node*; None if there is none, or if it takes ``auto``."""
-    if not isinstance(node.type, t.Record):
+    if not isinstance(node.type, t.Struct):
         return None
     return scope.reader.class_of(node).call_operator

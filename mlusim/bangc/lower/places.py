@@ -40,7 +40,7 @@ def _same_object(node: Node, inner: Node) -> bool:
         return False
     if inner.type == node.type:
         return True
-    both = isinstance(node.type, t.Record) and isinstance(inner.type, t.Record)
+    both = isinstance(node.type, t.Struct) and isinstance(inner.type, t.Struct)
     return both and node.kind == "UNEXPOSED_EXPR" and is_place(inner)
 
 
@@ -73,7 +73,7 @@ def _to_reference(node: Node) -> bool:
     inner = node.children[-1]
     while inner.kind == "PAREN_EXPR":
         inner = inner.children[-1]
-    loads = inner.kind == "UNEXPOSED_EXPR" and not isinstance(inner.type, t.Record)
+    loads = inner.kind == "UNEXPOSED_EXPR" and not isinstance(inner.type, t.Struct)
     return is_place(inner) and not loads
 
 
@@ -81,7 +81,7 @@ def reinterprets(node: Node) -> bool:
     """Return whether *node* is ``reinterpret_cast<T &>(x)`` or ``(T &)x``, which reads x as another type."""
     if node.kind == "CXX_REINTERPRET_CAST_EXPR":
         return not isinstance(node.type, t.Pointer) and _to_reference(node)
-    if node.kind != "CSTYLE_CAST_EXPR" or not isinstance(node.type, t.Arithmetic | t.Pointer | t.Record):
+    if node.kind != "CSTYLE_CAST_EXPR" or not isinstance(node.type, t.Arithmetic | t.Pointer | t.Struct):
         return False
     return node.type != node.children[-1].type and _to_reference(node)
 
@@ -89,12 +89,12 @@ def reinterprets(node: Node) -> bool:
 def place(scope: FunctionScope, node: Node) -> ir.Place:
     """Return the place of *node*; a value gets temporary storage."""
     at = _place(scope, node)
-    return as_part(at, node.type, node.span) if isinstance(node.type, t.Record) else at
+    return as_part(at, node.type, node.span) if isinstance(node.type, t.Struct) else at
 
 
-def as_part(at: ir.Place, kind: t.Record, span: ir.Span) -> ir.Place:
+def as_part(at: ir.Place, kind: t.Struct, span: ir.Span) -> ir.Place:
     """Return the place of the base *kind* of the object at a place, or the place itself for any other kind."""
-    for field in (at.type.part(kind) or ()) if isinstance(at.type, t.Record) else ():
+    for field in (at.type.part(kind) or ()) if isinstance(at.type, t.Struct) else ():
         at = ir.Member(at, field, span)
     return at
 
@@ -116,7 +116,7 @@ def made_place(scope: FunctionScope, value: ir.Expr) -> ir.Place:
     """Return storage for a value; an object with a destructor lives until the end of its full expression."""
     if isinstance(value.type, t.Array) and isinstance(value, ir.Compose):
         return _made_array(scope, value, value.type)
-    if not isinstance(value.type, t.Record) or not ends(value.type):
+    if not isinstance(value.type, t.Struct) or not ends(value.type):
         return ir.Temporary(value, value.span)
     kind, span = value.type, value.span
     local = new_object(value)
@@ -227,9 +227,9 @@ def _captured(scope: FunctionScope, declaration: Declaration | None, span: ir.Sp
     if name is None:
         return None
     assert isinstance(this.type, t.Pointer)
-    record = this.type.to
-    assert isinstance(record, t.Record)
-    member = ir.Member(first_at(local_value(this, span), span), record.field(name), span)
+    struct = this.type.to
+    assert isinstance(struct, t.Struct)
+    member = ir.Member(first_at(local_value(this, span), span), struct.field(name), span)
     return followed(member, span)
 
 
@@ -291,22 +291,22 @@ def _member(scope: FunctionScope, node: Node) -> ir.Place:
         return _outer(scope, declaration, node)
     base = member_base(scope, node)
     kind = base.type
-    if not isinstance(kind, t.Record):
+    if not isinstance(kind, t.Struct):
         return scope.refuse("member", f"{kind} has no known member {declaration.name}", node.span)
     owner = None if declaration.parent is None else declaration.parent.type
-    if isinstance(owner, t.Record) and owner.fields:
+    if isinstance(owner, t.Struct) and owner.fields:
         scope.refuse_beside(kind, owner, node.span)
         if kind.part(owner) is not None:
             return _of_owner(scope, as_part(base, owner, node.span), owner, declaration.name, node)
     at = _member_of(scope, base, kind, declaration.name, node)
-    hidden = isinstance(owner, t.Record) and "(" not in owner.name and at is not None and at.base is base
+    hidden = isinstance(owner, t.Struct) and "(" not in owner.name and at is not None and at.base is base
     if at is None or hidden:
         text = f"{declaration.name} is a member of a base class that is not known, as one that is a parameter of a template; name the base class"
         return scope.refuse("inheritance", text, node.span)
     return followed(at, node.span)
 
 
-def _of_owner(scope: FunctionScope, at: ir.Place, owner: t.Record, name: str, node: Node) -> ir.Place:
+def _of_owner(scope: FunctionScope, at: ir.Place, owner: t.Struct, name: str, node: Node) -> ir.Place:
     """Return the place of member *name*, declared in class *owner*, of the object at a place."""
     if owner.declares(name):
         field = owner.named(name)
@@ -317,14 +317,14 @@ def _of_owner(scope: FunctionScope, at: ir.Place, owner: t.Record, name: str, no
 
 
 def _member_of(
-    scope: FunctionScope, base: ir.Place, kind: t.Record, name: str, node: Node
+    scope: FunctionScope, base: ir.Place, kind: t.Struct, name: str, node: Node
 ) -> ir.Member | None:
     """Return member *name* of *kind* at *base*, also inside anonymous unions or structures, one of which *node* may name."""
     for field in kind.fields:
         at = ir.Member(base, field, node.span)
         if field.name == name:
             return at
-        if field.name.startswith(t.UNNAMED) and isinstance(field.type, t.Record):
+        if field.name.startswith(t.UNNAMED) and isinstance(field.type, t.Struct):
             inner = at if field.type is node.type else _member_of(scope, at, field.type, name, node)
             if inner is not None:
                 return inner
@@ -360,10 +360,10 @@ def offset_of_member(scope: FunctionScope, node: Node) -> ir.Expr | None:
     if node.kind != "DECL_REF_EXPR" or declaration is None or declaration.kind != "FIELD_DECL":
         return None
     owner = None if declaration.parent is None else declaration.parent.type
-    names = [f.name for f in owner.fields] if isinstance(owner, t.Record) else []
+    names = [f.name for f in owner.fields] if isinstance(owner, t.Struct) else []
     if declaration.name not in names:
         scope.refuse("pointer to member", f"where {declaration.name} is in its class is not known", node.span)
-    assert isinstance(owner, t.Record)
+    assert isinstance(owner, t.Struct)
     return number(owner.named(declaration.name).offset + 1, t.INT64, node)
 
 
@@ -377,7 +377,7 @@ def _by_member(scope: FunctionScope, node: Node) -> ir.Place:
     """Return the place to which a pointer to member leads."""
     this, at, span = object_of(scope, node), scope.value(node.children[-1]), node.span
     whole = this.type.to if isinstance(this.type, t.Pointer) else this.type
-    if isinstance(whole, t.Record):
+    if isinstance(whole, t.Struct):
         scope.around.as_bytes.add(whole.name)
     behind = ir.Offset(ir.Convert(this, t.Pointer(t.UINT8), span), at, False, span)
     there = ir.Offset(behind, number(1, t.INT64, span), True, span)
@@ -481,7 +481,7 @@ def to_memory(pointer: ir.Expr) -> ir.Local | None:
 
 
 def settle(functions: Iterable[ir.Function], as_bytes: AbstractSet[str]) -> None:
-    """Move to memory all locals that need bytes: unions, records accessed as bytes, arrays of these, and variables with numeric addresses."""
+    """Move to memory all locals that need bytes: unions, structs accessed as bytes, arrays of these, and variables with numeric addresses."""
     for function in functions:
         for local in function.locals:
             if _in_bytes(local.type, as_bytes):
@@ -490,9 +490,9 @@ def settle(functions: Iterable[ir.Function], as_bytes: AbstractSet[str]) -> None
 
 
 def _in_bytes(kind: t.Type, names: AbstractSet[str]) -> bool:
-    """Return whether *kind* is or contains a union, or one of the records *names*."""
+    """Return whether *kind* is or contains a union, or one of the structs *names*."""
     kind = t.element_of(kind)
-    if not isinstance(kind, t.Record):
+    if not isinstance(kind, t.Struct):
         return False
     itself = kind.union or not names.isdisjoint(kind.names)
     return itself or any(_in_bytes(f.type, names) for f in kind.fields)

@@ -30,7 +30,7 @@ class Untranslatable(Exception):
 
 @define(eq=False)
 class Captures:
-    """The captures of a lambda: the member names of its record, by variable.
+    """The captures of a lambda: the member names of its struct, by variable.
 
     The key of the captured ``this`` is None. Other keys are declarations, because a macro may declare several
     variables at one position.
@@ -46,11 +46,11 @@ class Surroundings:
     unit: "ParsedFile"
     need: Callable[[Declaration], str]  # requests a function, and returns its symbol
     variable: Callable[..., ir.Global]  # returns the variable of a declaration
-    as_bytes: set[str]  # records accessed as bytes
+    as_bytes: set[str]  # structs accessed as bytes
     hidden: set[str] = field(factory=set)  # functions that must be requested from the library by name
     dispatches: list[tuple[Any, ...]] = field(factory=list)  # virtual calls, with the class
     copying: dict[Any, bool] = field(factory=dict)  # whether copies of a class call functions
-    closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their record
+    closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their struct
     # Static variables of functions, which are visible in lambdas and local classes.
     statics: dict[Declaration, ir.Local] = field(factory=dict)
 
@@ -188,7 +188,7 @@ class FunctionScope(ABC):
             local.storage, local.space = ir.Storage.MEMORY, words[0]
         elif isinstance(local.type, t.Array):
             _in_array(local, local.type)
-        elif isinstance(local.type, t.Record | t.ClassType):
+        elif isinstance(local.type, t.Struct | t.ClassType):
             local.storage = ir.Storage.CELL
         local.align = self.alignment(declaration)
         if declaration.kind == "VAR_DECL" and declaration.static:
@@ -206,7 +206,7 @@ class FunctionScope(ABC):
         if asked is None:
             text = f"the alignment of {declaration.name} is not a number that is written out; write it as in alignas(64)"
             self.refuse("alignment", text, declaration.span)
-        asked = max(asked, leaf.align if isinstance(leaf, t.Record) else 1)
+        asked = max(asked, leaf.align if isinstance(leaf, t.Struct) else 1)
         if asked > MOST_ALIGN:
             text = f"{declaration.name} has an alignment of {asked}; up to {MOST_ALIGN} are kept"
             self.refuse("alignment", text, declaration.span)
@@ -243,8 +243,8 @@ class FunctionScope(ABC):
             return None if self.this is None else self.this.type
         name = self.captures.members.get(None)
         assert isinstance(self.this.type, t.Pointer)
-        record = self.this.type.to
-        return record.field(name).type if name is not None and isinstance(record, t.Record) else None
+        struct = self.this.type.to
+        return struct.field(name).type if name is not None and isinstance(struct, t.Struct) else None
 
     def hold(self, kind: t.Type, span: ir.Span) -> ir.LocalStorage:
         """Create a variable without a source name, which is stored to before it is read."""
@@ -269,7 +269,7 @@ class FunctionScope(ABC):
 
     def refuse_beside(self, kind: t.Type, base: t.Type, span: ir.Span) -> None:
         """Refuse access to an object as a base class other than the first, which lies elsewhere in the object."""
-        if isinstance(kind, t.Record) and base in kind.others:
+        if isinstance(kind, t.Struct) and base in kind.others:
             self.refuse(
                 "inheritance",
                 f"{base} is a base class of {kind} behind the first one, and has virtual methods or is virtual; make it the first one, or a member",

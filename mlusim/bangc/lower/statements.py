@@ -126,7 +126,7 @@ def effect(scope: FunctionScope, node: Node) -> ir.Expr:
     ):
         node = node.children[-1]
     value = scope.call(node) if node.kind == "CALL_EXPR" else scope.value(node)
-    if isinstance(value.type, t.Record) and ends(value.type) and not places.is_place(node):
+    if isinstance(value.type, t.Struct) and ends(value.type) and not places.is_place(node):
         return places.address_of(scope, places.made_place(scope, value), node.span)
     return value
 
@@ -179,11 +179,11 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
             return [declared]
         scope.hidden.append(declared)  # keeps the value of the previous iteration (inferred)
         return []
-    if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
+    if isinstance(kind, t.Array | t.Struct) and initial.kind == "INIT_LIST_EXPR":
         value: ir.Expr = objects.compose(scope, initial, kind)
     elif isinstance(kind, t.Array) and initial.kind == "STRING_LITERAL":
         value = letters(string(scope, initial).value, kind, span)
-    elif isinstance(kind, t.Array | t.Record) and initial.kind == "CALL_EXPR":
+    elif isinstance(kind, t.Array | t.Struct) and initial.kind == "CALL_EXPR":
         return _constructed(scope, declaration, initial, span)
     else:
         value = argument(scope, initial, kind)  # a reference is bound
@@ -193,7 +193,7 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
 def _constructed(
     scope: FunctionScope, declaration: Declaration, initial: Node, span: ir.Span
 ) -> list[ir.Statement]:
-    """Lower the initialisation of a record by a call; a constructor initialises it in place, without a temporary."""
+    """Lower the initialisation of a struct by a call; a constructor initialises it in place, without a temporary."""
     value = scope.call(initial)
     empty = not getattr(value, "values", (1,)) and not initial.children
     if places.new_object(value) is not None and not declaration.static:
@@ -282,7 +282,7 @@ def _each(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     first, last = _ends(scope, source, before)
     kind, span = first.type, node.span
     at, stop = (scope.hold(kind, span) for _ in range(2))
-    test, here, step = (_over_class if isinstance(kind, t.Record) else _over_pointers)(
+    test, here, step = (_over_class if isinstance(kind, t.Struct) else _over_pointers)(
         scope, at, stop, source
     )
     declaration = variable.decl
@@ -307,7 +307,7 @@ def _element(scope: FunctionScope, kind: t.Type, here: ir.Expr, span: ir.Span) -
     if not isinstance(here, ir.Load) and not t.refers(here.type):
         return (), convert(scope, here, kind, span)
     element = first_at(here, span)
-    if isinstance(element.type, t.Record) and isinstance(kind, t.Record):
+    if isinstance(element.type, t.Struct) and isinstance(kind, t.Struct):
         return (), objects.copied(scope, element, kind, span)
     return (), convert(scope, ir.Load(element, span), kind, span)
 
@@ -328,7 +328,7 @@ def _over_pointers(_: FunctionScope, at: ir.LocalStorage, stop: ir.LocalStorage,
 def _over_class(scope: FunctionScope, at: ir.LocalStorage, stop: ir.LocalStorage, source: Node) -> Turns:
     """Return the calls of the iterator class's operators."""
     kind, span = at.type, source.span
-    assert isinstance(kind, t.Record)
+    assert isinstance(kind, t.Struct)
     scope.refuse_destructor(kind, span)
     this = places.address_of(scope, at, span)
     differs, element, step = (
@@ -356,10 +356,10 @@ def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tup
     if isinstance(kind, t.Array):
         first = scope.address(places.place(scope, source), t.Pointer(kind.of), span)
         return first, ir.Offset(first, number(kind.count, t.INT64, source), False, span)
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         this = places.address_of(scope, _held(scope, source, before), span)
         begin, end = (_own_end(scope, kind, word, this, source) for word in (BEGIN, STOP))
-        if begin and end and begin.type == end.type and isinstance(begin.type, t.Pointer | t.Record):
+        if begin and end and begin.type == end.type and isinstance(begin.type, t.Pointer | t.Struct):
             return begin, end
     return _no_loop(scope, kind, source)
 
@@ -380,7 +380,7 @@ def _held(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> ir.
     return stored
 
 
-def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: ir.Expr, source: Node) -> ir.Expr | None:
+def _own_end(scope: FunctionScope, kind: t.Struct, word: str, this: ir.Expr, source: Node) -> ir.Expr | None:
     """Return the result of ``begin`` or ``end`` of a class in the sources."""
     unit = scope.around.unit
     name = "begin" if word == BEGIN else "end"
@@ -450,7 +450,7 @@ def _return(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 def _named_result(scope: FunctionScope, value: Node) -> ir.Local | None:
     """Return the local object that is the function's result without a copy (NRVO), which C++ allows and compilers do."""
-    if not isinstance(scope.result, t.Record):
+    if not isinstance(scope.result, t.Struct):
         return None
     target = value.decl
     if (
@@ -480,7 +480,7 @@ def _switch(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     return [ir.Block(tuple(statements), node.span)] if len(statements) > 1 else statements
 
 
-# ``auto [a, b] = pair``: names for the members of a record or the elements of an array.
+# ``auto [a, b] = pair``: names for the members of a struct or the elements of an array.
 
 
 def binds(node: Node) -> bool:
@@ -512,7 +512,7 @@ def bound_names(scope: FunctionScope, declaration: Declaration, value: ir.Expr, 
 
 def _part(scope: FunctionScope, held: ir.Place, n: int, part: Declaration) -> ir.Place:
     whole = held.type
-    if isinstance(whole, t.Record) and not whole.bitfields:
+    if isinstance(whole, t.Struct) and not whole.bitfields:
         return followed(ir.Member(held, whole.fields[n], part.span), part.span)
     if isinstance(whole, t.Array):
         first = scope.address(held, t.Pointer(whole.of), part.span)

@@ -563,9 +563,9 @@ def dynamic(c: CWalker, node: ir.DynamicCast) -> str:
     return f"dynamic_{place}(m, {c.value(node.value)}, {class_number(c, kind.names)}, {int(kind.derived)}, {c.site(node.span)})"
 
 
-def _pointee(node: ir.Expr) -> t.Record:
+def _pointee(node: ir.Expr) -> t.Struct:
     kind = node.type.to if isinstance(node.type, t.Pointer) else node.type
-    if not isinstance(kind, t.Record):
+    if not isinstance(kind, t.Struct):
         raise NoForm("a virtual call of what is not an object")
     return kind
 

@@ -54,7 +54,7 @@ def ctype(kind: t.Type) -> str:
         return "Ptr"
     if isinstance(kind, t.Void):
         return "void"
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         return f"R_{kind.size}"
     if isinstance(kind, t.VectorRegister):
         return "const uint8_t *"
@@ -127,10 +127,10 @@ def in_frame(local: ir.Local) -> bool:
 
 
 def element_size(kind: t.Type) -> int:
-    """Return the *element* argument of `form.nowhere`: bytes of an array's elements, or a record's negative size."""
+    """Return the *element* argument of `form.nowhere`: bytes of an array's elements, or a struct's negative size."""
     if isinstance(kind, t.Array):
         return t.element_of(kind).size
-    return -kind.size if isinstance(kind, t.Record | t.VectorRegister) else 0
+    return -kind.size if isinstance(kind, t.Struct | t.VectorRegister) else 0
 
 
 def pointers_at(kind: t.Type, offset: int = 0) -> Iterator[int]:
@@ -138,7 +138,7 @@ def pointers_at(kind: t.Type, offset: int = 0) -> Iterator[int]:
     if isinstance(kind, t.Array):
         for n in range(kind.count):
             yield from pointers_at(kind.of, offset + n * kind.of.size)
-    elif isinstance(kind, t.Record):
+    elif isinstance(kind, t.Struct):
         first = [at for field_ in kind.fields for at in pointers_at(field_.type, offset + field_.offset)]
         yield from first if offset in first or not kind.virtual else (offset, *first)
     elif isinstance(kind, t.Pointer):

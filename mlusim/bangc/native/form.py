@@ -101,7 +101,7 @@ def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, word
 
     It points *offset* bytes into the variable *number* of *nbytes* bytes, with elements of *size* bytes.
     *element* is the size of an array's elements, 0 for a number or a pointer, and the negative size of a
-    record. *words* describe a constant; they are "" for a variable that may change. A variable that has ended
+    struct. *words* describe a constant; they are "" for a variable that may change. A variable that has ended
     has less than no bytes, and its *words* say so.
     """
     if nbytes < 0:
@@ -166,7 +166,7 @@ class BangForm:
         if arch.bang_arch != self._bang_arch:
             raise NoForm("another architecture than the one it was loaded for")
         for p in self.form.parameters:
-            if not isinstance(p.type, t.Arithmetic | t.Pointer | t.Record):
+            if not isinstance(p.type, t.Arithmetic | t.Pointer | t.Struct):
                 raise NoForm(f"an argument of {p.type}")
         if plan.absent:
             raise NoForm(f"a call of {next(iter(plan.absent))}, which does not translate")
@@ -199,7 +199,7 @@ class BangForm:
         by_pointer = [*calls.pointer_bodies(c, by_symbol), *calls.class_bodies(c)]
         heads += [*calls.pointer_heads(c), *calls.class_heads(c)]
         check_room(forms, bodies, deep, more, plan.leaving)
-        kinds = [*_records("".join((*heads, *bodies, *first))), *word_lists(c)]
+        kinds = [*_structs("".join((*heads, *bodies, *first))), *word_lists(c)]
         if any(uses_registers(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
             kinds.insert(0, _registers(mode, forms))
         text = "\n".join([*kinds, *c.joined_functions(), *heads, *bodies, *by_pointer, self._entry(first)])
@@ -228,15 +228,15 @@ class BangForm:
         return list(c.sites) or [(self.form.span.file, self.form.span.line)]
 
     def _entry(self, first: Sequence[str]) -> str:
-        arguments, records, at = [], "", 0
+        arguments, structs, at = [], "", 0
         for n, p in enumerate(self.form.parameters):
-            arguments.append(f"a_{n}" if isinstance(p.type, t.Record) else _taken(f"w[{at}]", p.type))
-            if isinstance(p.type, t.Record):
-                records += f"  {ctype(p.type)} a_{n}; memcpy(&a_{n}, w + {at}, sizeof a_{n});\n"
+            arguments.append(f"a_{n}" if isinstance(p.type, t.Struct) else _taken(f"w[{at}]", p.type))
+            if isinstance(p.type, t.Struct):
+                structs += f"  {ctype(p.type)} a_{n}; memcpy(&a_{n}, w + {at}, sizeof a_{n});\n"
             at += _many(p.type)
         return (
             '#line 1 "entry"\nstatic __attribute__((noinline)) void begun_(Core *m, const uint64_t *w) {\n  (void)w;\n'
-            f"{records}"
+            f"{structs}"
             f"{_FRAME if first else ''}{''.join(first)}"
             f"  k_{self.form.symbol}({', '.join(['m', *arguments])});\n}}\n"
             "VISIBLE void mlusim_enter(Core *m, const uint64_t *w) {\n"
@@ -262,7 +262,7 @@ class BangForm:
                 words.append(a & MASK)
             elif isinstance(a, DeviceTensor | Ptr):
                 words.append(word(a))
-            elif isinstance(p.type, t.Record):
+            elif isinstance(p.type, t.Struct):
                 return None
             else:
                 words.append(_word(a, p, word))
@@ -280,7 +280,7 @@ class BangForm:
         ]
         words: list[int] = []
         for a, p, (low, high) in zip(arguments, self.form.parameters, self._whole, strict=True):
-            if isinstance(p.type, t.Record):
+            if isinstance(p.type, t.Struct):
                 raw = packed_structure(a, p.type, word)
                 # Padded to whole words.
                 words += struct.unpack(f"={_many(p.type)}Q", raw + bytes(-len(raw) % 8))
@@ -293,10 +293,10 @@ class BangForm:
         kind, span = variable.type, variable.span
         if variable.space == ir.GDRAM:
             number = list(self._plan().variables).index(variable)
-            tensor = core.session.request.variables[number]
+            tensor = core.machine.request.variables[number]
             return core.pointer(core.bind(tensor.allocation, tensor.dtype))
         leaf = dtype_of(kind)
-        dtype = leaf or DTYPES[7]  # uint8, for records and pointers
+        dtype = leaf or DTYPES[7]  # uint8, for structs and pointers
         count = kind.size // dtype.size
         with core.declaring(span.file, span.line):
             if variable.space == "sram":
@@ -395,7 +395,7 @@ def _scalars(kind: t.Type, values: Iterator[Any], place: str, offset: int) -> It
     if isinstance(kind, t.Array):
         for n in range(kind.count):
             yield from _scalars(kind.of, values, place, offset + n * kind.of.size)
-    elif isinstance(kind, t.Record):
+    elif isinstance(kind, t.Struct):
         for part in kind.fields:
             yield from _scalars(part.type, values, place, offset + part.offset)
     else:
@@ -408,7 +408,7 @@ def _scalars(kind: t.Type, values: Iterator[Any], place: str, offset: int) -> It
 
 def _many(kind: t.Type) -> int:
     """Return the number of words for an argument of *kind*."""
-    return -(-kind.size // 8) if isinstance(kind, t.Record) else 1
+    return -(-kind.size // 8) if isinstance(kind, t.Struct) else 1
 
 
 def _taken(word: str, kind: t.Type) -> str:
@@ -436,11 +436,11 @@ def _word(argument: object, parameter: ir.Local, word: Word) -> int:
     return int.from_bytes(packed_number(value, kind), "little")
 
 
-def _records(text: str) -> list[str]:
-    """Return the C declarations of the by-value records that *text* uses; in C they are byte arrays."""
+def _structs(text: str) -> list[str]:
+    """Return the C declarations of the by-value structs that *text* uses; in C they are byte arrays."""
     return [
         f"typedef struct {{ uint8_t b[{n}]; }} R_{n};"
-        for n in sorted({int(n) for n in RECORDS.findall(text)})
+        for n in sorted({int(n) for n in STRUCTS.findall(text)})
     ]
 
 
@@ -464,9 +464,9 @@ def _literals(c: CWalker) -> Iterator[str]:
         )
 
 
-# Stack space of a kernel's functions: by-value records, and variables with addresses.
+# Stack space of a kernel's functions: by-value structs, and variables with addresses.
 
-RECORDS = re.compile(r"\bR_(\d+)\b")  # a by-value record of that many bytes in C
+STRUCTS = re.compile(r"\bR_(\d+)\b")  # a by-value struct of that many bytes in C
 
 
 def check_room(
@@ -478,7 +478,7 @@ def check_room(
 ) -> None:
     """Raise `NoForm` if *bodies*, the C text of *forms*, may need more stack than there is, or variables in *leaving* more numbers.
 
-    Each mention of a record counts as one on the stack and one as an argument; recursive functions, *deep*,
+    Each mention of a struct counts as one on the stack and one as an argument; recursive functions, *deep*,
     count with the maximal depth. *more* has other variables with addresses: the symbol of the function (or
     ""), and the bytes.
     """
@@ -487,12 +487,12 @@ def check_room(
         raise NoForm(
             "more variables to which pointers may be left, in functions inside each other, than have numbers"
         )
-    sizes = {f.symbol: [int(n) for n in RECORDS.findall(text)] for f, text in zip(forms, bodies, strict=True)}
+    sizes = {f.symbol: [int(n) for n in STRUCTS.findall(text)] for f, text in zip(forms, bodies, strict=True)}
     plain = sum(2 * sum(of_function) for symbol, of_function in sizes.items() if symbol not in deep)
     level = sum(2 * sum(sizes[symbol]) for symbol in deep)
     if max(plain, level) > FRAMES or level * DEEP > CIRCLES:
         largest = max(n for of_function in sizes.values() for n in of_function)
-        raise NoForm(f"records by value of {largest} {plural(largest, 'byte')}, which fill the stack")
+        raise NoForm(f"structs by value of {largest} {plural(largest, 'byte')}, which fill the stack")
     cells = [(f.symbol in deep, p.type.size + 15) for f in forms for p in f.locals if emit.in_frame(p)]
     cells += [(symbol in deep, size + 15) for symbol, size in more]
     nbytes = sum(size * (DEEP if inside else 1) for inside, size in cells)

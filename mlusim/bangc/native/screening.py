@@ -141,7 +141,7 @@ def negated(c: CWalker, text: str, kind: t.Arithmetic, site: int) -> str:
 
 
 def unset(form: ir.Function) -> frozenset[ir.Local]:
-    """Return the numbers and records outside memory that *form* declares without a value."""
+    """Return the numbers and structs outside memory that *form* declares without a value."""
     nodes = (n for n in walk(form.body) if isinstance(n, ir.Declare))
     return frozenset(n.local for n in nodes if n.value is None and n.local.begins_unset)
 
@@ -195,7 +195,7 @@ def _numbers(kind: t.Type, at: int) -> Iterator[tuple[int, int]]:
     """Yield the offsets and sizes of the numbers in a *kind* at offset *at*; as in Python, not those in arrays and unions."""
     if isinstance(kind, t.Arithmetic):
         yield at, kind.size
-    elif isinstance(kind, t.Record) and not kind.union:
+    elif isinstance(kind, t.Struct) and not kind.union:
         for part in kind.fields:
             yield from _numbers(part.type, at + part.offset)
 

@@ -92,7 +92,7 @@ def _at_their_lines(lines: list[str]) -> Iterator[str]:
 
 
 def _zero(kind: t.Type) -> str:
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         return f"({ctype(kind)}){{{{0}}}}"
     if isinstance(kind, t.VectorRegister):
         return "0"
@@ -115,7 +115,7 @@ def _local(c: CWalker, local: ir.Local) -> Iterator[str]:
         yield f"  Ptr {variable} = PLACES_(m)[{place}];"
         if local.parameter:
             yield from _met(c, local, place, local.span)
-            if isinstance(kind, t.Record):
+            if isinstance(kind, t.Struct):
                 yield f"{{ {values.put_record(c, kind, variable, _given(local), local.span)} }}"
             else:
                 yield c.put(kind, variable, "0", _given(local), local.span) + ";"
@@ -135,7 +135,7 @@ def _place(c: CWalker, local: ir.Local) -> str:
 
 def cell(c: CWalker, kind: t.Type) -> str:
     """Return C that creates the cell of a variable with an address. Raises `NoForm` if it cannot have one."""
-    if not isinstance(t.element_of(kind), t.Arithmetic | t.Pointer | t.Record | t.VectorRegister):
+    if not isinstance(t.element_of(kind), t.Arithmetic | t.Pointer | t.Struct | t.VectorRegister):
         raise NoForm(f"a {kind} that has an address")
     begun = f"cell_(m, {kind.size}, {element_size(kind)})"
     words = c.words(kind)
@@ -148,7 +148,7 @@ def _cell_of(c: CWalker, local: ir.Local) -> Iterator[str]:
     source = cell(c, local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
     if local in c.ending:
         source = source.replace("cell_(", "outlived_(")
-    at = "uint8_t" if isinstance(inner, t.Record | t.VectorRegister) else ctype(inner)
+    at = "uint8_t" if isinstance(inner, t.Struct | t.VectorRegister) else ctype(inner)
     yield f"  Ptr {variable} = {source}; {at} *d_{local.name} = ({at} *)at(see(m, {variable})); (void)d_{local.name};"
     if local in c.ending:
         text = c.text(FUNCTION.format(values.called(local), c.within[2]))
@@ -233,10 +233,10 @@ def _cell(c: CWalker, node: ir.Declare) -> list[str]:
 
 
 def _filled(c: CWalker, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
-    """Return the stores of an array's values, of a number, or of a record; an array without *node* is zero."""
+    """Return the stores of an array's values, of a number, or of a struct; an array without *node* is zero."""
     if isinstance(kind, t.Arithmetic):
         return [c.first(kind, pointer, "0", c.value(node), span) + ";"]
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         held = c.temporary()
         stored = values.put_record(c, kind, pointer, held, span)
         return [f"{{ {ctype(kind)} {held} = {c.value(node)}; {stored} }}"]
@@ -251,7 +251,7 @@ def _filled(c: CWalker, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span
             if value is not None and not isinstance(value, ir.Compose):
                 at = f"register_(m, moved_({pointer}, {n}, {of.size}), {c.site(span)})"
                 lines.append(f"memmove({at}, {c.value(value)}, REGISTER_BYTES);")
-        elif isinstance(of, t.Array | t.Record):
+        elif isinstance(of, t.Array | t.Struct):
             whole = ir.Compose((), of, span) if value is None else value
             lines += _filled(c, whole, of, f"moved_({pointer}, {n * of.size}, 1)", span)
         else:

@@ -1,4 +1,4 @@
-"""Values and places of the form in C: numbers, pointers, records, vector registers, and classes of objects."""
+"""Values and places of the form in C: numbers, pointers, structs, vector registers, and classes of objects."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -58,7 +58,7 @@ def _kept(c: CWalker, at: ir.Temporary) -> str:
         return literal_pointer(c, at.value)
     if isinstance(at.type, t.VectorRegister):
         return register_pointer(c, c.value(at.value), at.span)
-    if not isinstance(at.type, t.Arithmetic | t.Pointer | t.Record):
+    if not isinstance(at.type, t.Arithmetic | t.Pointer | t.Struct):
         raise NoForm("the address of a value")
     local = ir.Local(f"{names.OWN}{c.temporary()}_", "", at.type, str(at.type), at.span, ir.Storage.CELL)
     c.addressed.append(local)
@@ -101,8 +101,8 @@ def _changing(at: ir.Place) -> str | None:
 
 def _loaded(c: CWalker, at: ir.Place, span: ir.Span, waits: int) -> str:
     """Render the value at a place."""
-    if isinstance(at.type, t.Record):
-        return record(c, at, span)
+    if isinstance(at.type, t.Struct):
+        return struct(c, at, span)
     if isinstance(at.type, t.VectorRegister):
         return register_place(c, at, span)
     direct = _direct(at)
@@ -127,7 +127,7 @@ def _assigned_by_now(c: CWalker, at: ir.Place, direct: str, span: ir.Span) -> st
 
 def _assign(c: CWalker, node: ir.Assign) -> str:
     at = node.place
-    if isinstance(at.type, t.Record):
+    if isinstance(at.type, t.Struct):
         return record_assigned(c, at, node)
     if isinstance(at.type, t.VectorRegister):
         return register_assigned(c, node)
@@ -284,7 +284,7 @@ def _distance(c: CWalker, node: ir.Distance) -> str:
     return c.in_order((node.left, node.right), lambda a, b: f"distance_(m, {a}, {b}, {more})")
 
 
-# -- records, which are outside of memory ------------------------------------------------------------
+# -- structs, which are outside of memory ------------------------------------------------------------
 
 
 def raw(at: ir.Place) -> str | None:
@@ -302,11 +302,11 @@ def is_fixed(at: ir.Place) -> bool:
 
 
 def looked_up(c: CWalker, form: ir.Function) -> Iterator[str]:
-    """Yield the lines at the start of *form* that look up records of which it reads several members through a parameter."""
+    """Yield the lines at the start of *form* that look up structs of which it reads several members through a parameter."""
     nodes = walk(form.body)
     stores = changed(nodes)
     read = Counter(local for node in nodes if isinstance(node, ir.Load) for local, _ in _led_to(node.place))
-    # A parameter that is never assigned points to the same record during the whole call. A record that is
+    # A parameter that is never assigned points to the same struct during the whole call. A struct that is
     # read once is looked up at that read.
     fixed = {p for p in form.parameters if p.storage is ir.Storage.VALUE and not stores.get(p)}
     c.near = tuple(local for local, times in read.items() if times > 1 and local in fixed)
@@ -316,11 +316,11 @@ def looked_up(c: CWalker, form: ir.Function) -> Iterator[str]:
 
 
 def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
-    """Yield the pointer variable through which *at*, a member of a record, is reached, and the member's offset in the record."""
+    """Yield the pointer variable through which *at*, a member of a struct, is reached, and the member's offset in the struct."""
     offset, base = 0, at
     while isinstance(base, ir.Member):
         offset, base = offset + base.offset, base.base
-    if base is at or not isinstance(base, ir.Element) or not isinstance(base.type, t.Record):
+    if base is at or not isinstance(base, ir.Element) or not isinstance(base.type, t.Struct):
         return
     first = isinstance(base.index, ir.Const) and base.index.value == 0
     by = base.pointer.place if isinstance(base.pointer, ir.Load) else None
@@ -329,7 +329,7 @@ def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
 
 
 def looked_up_member(c: CWalker, at: ir.Place, far: str) -> str:
-    """Render a member of a looked-up record; if *at* is not one, return *far*, the usual load."""
+    """Render a member of a looked-up struct; if *at* is not one, return *far*, the usual load."""
     for local, offset in _led_to(at):
         if local in c.near:
             narrow = isinstance(at.type, t.Arithmetic) and at.type.kind == "bool"
@@ -340,29 +340,29 @@ def looked_up_member(c: CWalker, at: ir.Place, far: str) -> str:
 
 
 def pointer_to(c: CWalker, at: ir.Place) -> str:
-    """Render a pointer to a record for an access; a record in an array member stays within that array."""
+    """Render a pointer to a struct for an access; a struct in an array member stays within that array."""
     if isinstance(at, ir.Element):
         return spread(c, at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
     return address(c, at)
 
 
 def of_value(at: ir.Place) -> tuple[ir.Expr, int] | None:
-    """Return the by-value record of which *at* is a member, and the member's offset; else None."""
+    """Return the by-value struct of which *at* is a member, and the member's offset; else None."""
     offset = 0
     while isinstance(at, ir.Member):
         offset, at = offset + at.offset, at.base
-    return (at.value, offset) if isinstance(at, ir.Temporary) and isinstance(at.type, t.Record) else None
+    return (at.value, offset) if isinstance(at, ir.Temporary) and isinstance(at.type, t.Struct) else None
 
 
 def read_record(c: CWalker, whole: ir.Expr, offset: int, kind: t.Type) -> str:
-    """Render the *kind* at byte *offset* of a by-value record."""
+    """Render the *kind* at byte *offset* of a by-value struct."""
     held, part = c.temporary(), c.temporary()
     read_ = f"{ctype(kind)} {part}; memcpy(&{part}, {held}.b + {offset}, sizeof {part});"
     return f"({{ const {ctype(whole.type)} {held} = {c.value(whole)}; {read_} {part}; }})"
 
 
 def inside(c: CWalker, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:
-    """Return *make* for an element's pointer and index; the index into an array member of a record is checked."""
+    """Return *make* for an element's pointer and index; the index into an array member of a struct is checked."""
     array = member_array(at)
     if array is None:
         return make
@@ -374,8 +374,8 @@ def inside(c: CWalker, at: ir.Element, make: Callable[[str, str], str]) -> Calla
     return lambda p, i: make(p, f"member_(m, {base}, {p}, {i}, {limits})")
 
 
-def record(c: CWalker, at: ir.Place, span: ir.Span) -> str:
-    """Render a by-value record: the bytes of a variable, or loads of its fields."""
+def struct(c: CWalker, at: ir.Place, span: ir.Span) -> str:
+    """Render a by-value struct: the bytes of a variable, or loads of its fields."""
     if isinstance(at, ir.Temporary):
         return c.value(at.value)
     part = of_value(at)
@@ -400,11 +400,11 @@ def record(c: CWalker, at: ir.Place, span: ir.Span) -> str:
 
 
 def compose(c: CWalker, node: ir.Compose) -> str:
-    """Render a record from its field values."""
+    """Render a struct from its field values."""
     kind = node.type
     if isinstance(kind, t.VectorRegister):
         raise NoForm("a vector in a register")
-    if not isinstance(kind, t.Record):
+    if not isinstance(kind, t.Struct):
         raise NoForm("this initial value")
     held = c.temporary()
     # All bytes start as zero, as C defines for fields that the list omits.
@@ -416,7 +416,7 @@ def compose(c: CWalker, node: ir.Compose) -> str:
 
 def parts(c: CWalker, held: str, kind: t.Type, offset: int, value: ir.Expr) -> Iterator[str]:
     """Yield the stores of *value*, a *kind*, at byte *offset* behind *held*, a pointer to bytes."""
-    if isinstance(value, ir.Compose) and isinstance(kind, t.Record):
+    if isinstance(value, ir.Compose) and isinstance(kind, t.Struct):
         for field_, element in zip(kind.fields, value.values, strict=False):
             yield from parts(c, held, field_.type, offset + field_.offset, element)
     elif isinstance(value, ir.Compose) and isinstance(kind, t.Array):
@@ -425,7 +425,7 @@ def parts(c: CWalker, held: str, kind: t.Type, offset: int, value: ir.Expr) -> I
     elif isinstance(kind, t.Array) and isinstance(value, ir.Text):
         yield f"memcpy({held} + {offset}, at(see(m, {c.value(value)})), {min(kind.size, len(literal_bytes(value.value)))});"
     elif isinstance(kind, t.Array):
-        raise NoForm("an array in a record that is not a list")
+        raise NoForm("an array in a struct that is not a list")
     elif isinstance(kind, t.VectorRegister):
         if not isinstance(value, ir.Compose):  # else it has no value
             yield f"memmove({held} + {offset}, {c.value(value)}, REGISTER_BYTES);"
@@ -434,7 +434,7 @@ def parts(c: CWalker, held: str, kind: t.Type, offset: int, value: ir.Expr) -> I
 
 
 def record_assigned(c: CWalker, at: ir.Place, node: ir.Assign) -> str:
-    """Render a store of a whole record; the stored value is evaluated first."""
+    """Render a store of a whole struct; the stored value is evaluated first."""
     place, held = raw(at), c.temporary()
     if place is not None and not is_fixed(at):
         stored = _stored(at.type, place, held) + screening.given(c.unset, at)
@@ -448,7 +448,7 @@ def put_record(c: CWalker, kind: t.Type, pointer: str, held: str, span: ir.Span)
 
     def store(
         kind: t.Type, pointer: str, offset: str
-    ) -> str:  # of a constant record, the first store is refused
+    ) -> str:  # of a constant struct, the first store is refused
         if isinstance(kind, t.VectorRegister):
             return f"memmove(register_(m, {pointer}, {c.site(span)}), {held}.b + {offset}, REGISTER_BYTES);"
         stored = c.put(kind, pointer, "0", "f_", span)
@@ -462,7 +462,7 @@ def _stored(kind: t.Type, place: str, held: str) -> str:
 
     Only the members are copied: the tail of a base may have members of the derived object.
     """
-    assert isinstance(kind, t.Record)
+    assert isinstance(kind, t.Struct)
     size = max((f.offset + f.type.size for f in kind.fields), default=0) if kind.derived else kind.size
     classes = class_kept(kind, f"({place})", "o_.b")
     if not classes:
@@ -486,8 +486,8 @@ def _each(
 
 
 def _scalars(c: CWalker, kind: t.Type, offset: str, access: Callable[[t.Type, str], str]) -> Iterator[str]:
-    """Yield *access* to each number and pointer of a *kind* at byte *offset* of a record, in order."""
-    if isinstance(kind, t.Record):
+    """Yield *access* to each number and pointer of a *kind* at byte *offset* of a struct, in order."""
+    if isinstance(kind, t.Struct):
         for field_ in kind.fields:
             yield from _scalars(c, field_.type, f"{offset} + {field_.offset}", access)
     elif isinstance(kind, t.Array):
@@ -551,7 +551,7 @@ def cleared(kind: t.Type, bytes_: str) -> str:
         return f"unset_({bytes_});"
     if not has_registers(kind):
         return ""
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         return " ".join(filter(None, (cleared(f.type, f"{bytes_} + {f.offset}") for f in kind.fields)))
     assert isinstance(kind, t.Array)
     if isinstance(kind.of, t.VectorRegister):
@@ -564,7 +564,7 @@ def has_registers(kind: t.Type) -> bool:
     """Return whether *kind* is or contains a vector register."""
     if isinstance(kind, t.Array):
         return has_registers(kind.of)
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         return any(has_registers(field.type) for field in kind.fields)
     return isinstance(kind, t.VectorRegister)
 
@@ -573,7 +573,7 @@ def registers_in_union(kind: t.Type) -> bool:
     """Return whether *kind* contains a union with a register, which Python refuses when it is executed."""
     if isinstance(kind, t.Array):
         return registers_in_union(kind.of)
-    if not isinstance(kind, t.Record):
+    if not isinstance(kind, t.Struct):
         return False
     return has_registers(kind) if kind.union else any(registers_in_union(field.type) for field in kind.fields)
 
@@ -594,12 +594,12 @@ def register_arrives(name: str) -> str:
 # simulated memory get it when their lifetime begins; a copy by value gets the number of the copied type.
 
 
-def objects_within(kind: t.Type, offset: int = 0) -> Iterator[tuple[int, t.Record]]:
+def objects_within(kind: t.Type, offset: int = 0) -> Iterator[tuple[int, t.Struct]]:
     """Yield the byte offset and type of each object with virtual methods in a *kind*, including itself."""
     if isinstance(kind, t.Array):
         for n in range(kind.count if any(True for _ in objects_within(kind.of)) else 0):
             yield from objects_within(kind.of, offset + n * kind.of.size)
-    elif isinstance(kind, t.Record):
+    elif isinstance(kind, t.Struct):
         if kind.virtual:
             # The class number is stored where C++ has the pointer to the table, in the first eight bytes; a
             # base without virtual methods has members there.

@@ -23,7 +23,7 @@ from mlusim.bangc.parse.library import (
 )
 from mlusim.bangc.parse.sources import SourceTexts, is_invocation
 from mlusim.bangc.parse.type_reader import CLOSURE, TypeReader, block, destructor
-from mlusim.bangc.types import Array, Pointer, Record, Type, element_of, referent
+from mlusim.bangc.types import Array, Pointer, Struct, Type, element_of, referent
 
 END = "__mlusim_end<"  # a helper function that reveals a destructor
 BEGIN, STOP = "__mlusim_begin<", "__mlusim_stop<"  # helper functions that call begin() and end()
@@ -474,7 +474,7 @@ class CursorReader:
         self._prelude = prelude
         self._bodies = tuple(f"{folder}/core/" for folder in prelude)
         self.rows = rows  # rows of the instruction set, by the header line that declares a form
-        self.ends: dict[str, Declaration] = {}  # destructors of templates, by record
+        self.ends: dict[str, Declaration] = {}  # destructors of templates, by struct
         self._known: dict[tuple[int, ...], Declaration] = {}
         self._numbers: dict[int, int] = {}  # of lambda bodies
         self._files: dict[int, str] = {}
@@ -518,15 +518,15 @@ class CursorReader:
         """Return the class of an object."""
         return self.declaration(node.cursor.type.get_canonical().get_declaration())
 
-    def constructors(self, record: Record) -> tuple[Declaration, ...]:
-        """Return the constructors that the class of a record declares."""
-        children = self.types.declared[record.name].get_children()
+    def constructors(self, struct: Struct) -> tuple[Declaration, ...]:
+        """Return the constructors that the class of a struct declares."""
+        children = self.types.declared[struct.name].get_children()
         return tuple(self.declaration(c) for c in children if c.kind.name == "CONSTRUCTOR")
 
     def mutable(self, kind: Type) -> bool:
         """Return whether an object of *kind* has a mutable member."""
         kind = element_of(kind)
-        if not isinstance(kind, Record):
+        if not isinstance(kind, Struct):
             return False
         declared = self.types.declared.get(kind.name)
         fields = () if declared is None else declared.get_children()
@@ -534,17 +534,17 @@ class CursorReader:
             return True
         return any(self.mutable(part) for part in (*(f.type for f in kind.fields), *kind.bases))
 
-    def assignments(self, record: Record) -> tuple[Declaration, ...]:
-        """Return the ``operator=`` methods of a record's class that take an object of the class."""
-        methods = (c for c in self.types.declared[record.name].get_children() if c.kind.name == "CXX_METHOD")
+    def assignments(self, struct: Struct) -> tuple[Declaration, ...]:
+        """Return the ``operator=`` methods of a struct's class that take an object of the class."""
+        methods = (c for c in self.types.declared[struct.name].get_children() if c.kind.name == "CXX_METHOD")
         operators = (self.declaration(c) for c in methods if c.spelling == "operator=")
         return tuple(
-            m for m in operators if len(m.parameters) == 1 and referent(m.parameters[0].type) is record
+            m for m in operators if len(m.parameters) == 1 and referent(m.parameters[0].type) is struct
         )
 
-    def hides(self, record: Record, kind: str) -> bool:
-        """Return whether a record's template declares a copy constructor or assignment (*kind*) that the library does not show."""
-        pattern = self.library.template(self.types.declared[record.name])
+    def hides(self, struct: Struct, kind: str) -> bool:
+        """Return whether a struct's template declares a copy constructor or assignment (*kind*) that the library does not show."""
+        pattern = self.library.template(self.types.declared[struct.name])
         if pattern is None:
             return False
         declarations = (self.declaration(c) for c in pattern.get_children() if c.kind.name == kind)
@@ -552,25 +552,25 @@ class CursorReader:
             return any(c.makes_copy and not c.implicit for c in declarations)
         return any(c.name == "operator=" and len(c.parameters) == 1 and not c.implicit for c in declarations)
 
-    def destructor(self, record: Record) -> Declaration | None:
-        """Return the destructor declared by a record's class; None without one, or if it is defaulted."""
-        if self.types.patterned.get(record.name) and destructor(self.types.declared[record.name]) is None:
-            return self.ends.get(record.name)
-        cursor = destructor(self.types.declared[record.name])
+    def destructor(self, struct: Struct) -> Declaration | None:
+        """Return the destructor declared by a struct's class; None without one, or if it is defaulted."""
+        if self.types.patterned.get(struct.name) and destructor(self.types.declared[struct.name]) is None:
+            return self.ends.get(struct.name)
+        cursor = destructor(self.types.declared[struct.name])
         return None if cursor is None or cursor.is_default_method() else self.declaration(cursor)
 
-    def method(self, record: Record, name: str, signature: tuple[str, ...]) -> Declaration | None:
-        """Return the method with these parameters declared by a record's class."""
-        return next((d for d in self.methods(record, name) if d.signature == signature), None)
+    def method(self, struct: Struct, name: str, signature: tuple[str, ...]) -> Declaration | None:
+        """Return the method with these parameters declared by a struct's class."""
+        return next((d for d in self.methods(struct, name) if d.signature == signature), None)
 
-    def methods(self, record: Record, name: str) -> Iterator[Declaration]:
-        """Yield the methods called *name* declared by a record's class."""
-        children = self.types.declared[record.name].get_children()
+    def methods(self, struct: Struct, name: str) -> Iterator[Declaration]:
+        """Yield the methods called *name* declared by a struct's class."""
+        children = self.types.declared[struct.name].get_children()
         return (self.declaration(c) for c in children if c.kind.name == "CXX_METHOD" and c.spelling == name)
 
-    def hidden_end(self, record: Record) -> bool:
-        """Return whether a record's template has a destructor that the library has not shown yet."""
-        return bool(self.types.patterned.get(record.name)) and self.destructor(record) is None
+    def hidden_end(self, struct: Struct) -> bool:
+        """Return whether a struct's template has a destructor that the library has not shown yet."""
+        return bool(self.types.patterned.get(struct.name)) and self.destructor(struct) is None
 
     def is_dynamic(self, node: Node) -> bool:
         """Return whether a call is virtual."""
@@ -731,10 +731,10 @@ class CursorReader:
         parameters = [c for c in template.get_children() if c.kind.name == "PARM_DECL"]
         return self.declaration(parameters[n]).default if n < len(parameters) else None
 
-    def member_values(self, record: Record) -> dict[str, Node]:
-        """Return the default values of members of a record and of its bases, by name."""
+    def member_values(self, struct: Struct) -> dict[str, Node]:
+        """Return the default values of members of a struct and of its bases, by name."""
         values: dict[str, Node] = {}
-        for part in (*reversed(record.bases), record):
+        for part in (*reversed(struct.bases), struct):
             fields = self.declaration(self.types.declared[part.name]).fields
             values |= {part.called(f.name): f.default for f in fields if f.default is not None}
         return values

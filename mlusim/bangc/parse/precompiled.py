@@ -113,7 +113,7 @@ def _make(library: Library, place: Path, common: tuple[str, ...]) -> None:
     """Precompile the headers into *place*, atomically for other processes."""
     text, rows = _intrinsics()
     make_own_folder(place)
-    # The precompiled header records the modification time of the text: of several processes, the first writes
+    # The precompiled header structs the modification time of the text: of several processes, the first writes
     # it.
     cache.put(place / prelude.INTRINSICS, text.encode(), once=True)
     cache.put(place / "rows.json", json.dumps(rows).encode(), once=True)

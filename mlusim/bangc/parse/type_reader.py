@@ -52,16 +52,16 @@ REGISTERS: Mapping[str, t.Arithmetic] = {
 
 
 class TypeReader:
-    """Converts types, with one object per record of the file."""
+    """Converts types, with one object per struct of the file."""
 
     def __init__(self, library: Library, is_prelude: Callable[[str], bool]) -> None:
         self._library = library
         self._is_prelude = is_prelude
         self._known: dict[tuple[Any, ...], t.Type] = {}
-        self.records: dict[str, t.Record] = {}
-        self.patterned: dict[str, bool] = {}  # whether the templates of records declare destructors
-        self.declared: dict[str, Any] = {}  # the library's declarations of records, by name
-        self._records: dict[tuple[Any, str], t.Record] = {}
+        self.structs: dict[str, t.Struct] = {}
+        self.patterned: dict[str, bool] = {}  # whether the templates of structs declare destructors
+        self.declared: dict[str, Any] = {}  # the library's declarations of structs, by name
+        self._structs: dict[tuple[Any, str], t.Struct] = {}
         self.enumerations: dict[str, dict[str, int]] = {}  # numbers by name, by the name of the type
 
     def of_cursor(self, cursor: Cursor) -> t.Type:
@@ -91,7 +91,7 @@ class TypeReader:
         if number == ENUM:
             return self._enumeration(kind.get_declaration())
         if number == RECORD:
-            return self._record(kind)
+            return self._struct(kind)
         if number == FUNCTION:
             parameters = tuple(self.of(p) for p in kind.argument_types())
             return t.FunctionType(self.of(kind.get_result()), parameters)
@@ -124,7 +124,7 @@ class TypeReader:
         assert isinstance(carrier, t.Arithmetic)
         return carrier.wrapped(int(cursor.enum_value))
 
-    def _record(self, kind: ClangType) -> t.Type:
+    def _struct(self, kind: ClangType) -> t.Type:
         declaration = kind.get_declaration()
         name = kind.spelling.removeprefix("const ")
         if name in REGISTERS:
@@ -132,57 +132,57 @@ class TypeReader:
         if self._is_class(declaration):
             return self._class(kind, declaration)
         key = (declaration.canonical.data[0], name)
-        record = self._records.get(key)
-        if record is None:
-            while name in self.records:  # the name exists in another function or instantiation
+        struct = self._structs.get(key)
+        if struct is None:
+            while name in self.structs:  # the name exists in another function or instantiation
                 name += "'"
-            record = self._records[key] = self.records[name] = t.Record(name)
+            struct = self._structs[key] = self.structs[name] = t.Struct(name)
             self.declared[name] = declaration
-            self._fill(record, kind, declaration)
-        return record
+            self._fill(struct, kind, declaration)
+        return struct
 
-    def _fill(self, record: t.Record, kind: ClangType, declaration: Cursor) -> None:
-        """Read the members and bases of *record*, which is registered already, because they may point to it."""
-        record.closure = record.name.startswith(CLOSURE)
-        record.bases, record.others, beside = self._bases(declaration)
-        first = record.bases[0].fields if record.bases else ()
-        for base in (*record.bases, *(f.type for f in beside)):
+    def _fill(self, struct: t.Struct, kind: ClangType, declaration: Cursor) -> None:
+        """Read the members and bases of *struct*, which is registered already, because they may point to it."""
+        struct.closure = struct.name.startswith(CLOSURE)
+        struct.bases, struct.others, beside = self._bases(declaration)
+        first = struct.bases[0].fields if struct.bases else ()
+        for base in (*struct.bases, *(f.type for f in beside)):
             base.derived = True  # type: ignore[union-attr]
         above = {f.name for f in (*first, *beside)}
-        record.union = declaration.kind.name == "UNION_DECL"
-        bits = tuple(self._bit_fields(record, kind))
-        record.bitfields = (*(record.bases[0].bitfields if record.bases else ()), *(b for _, b in bits))
+        struct.union = declaration.kind.name == "UNION_DECL"
+        bits = tuple(self._bit_fields(struct, kind))
+        struct.bitfields = (*(struct.bases[0].bitfields if struct.bases else ()), *(b for _, b in bits))
         plain = (
-            self._field(record, n, f, above) for n, f in enumerate(kind.get_fields()) if not f.is_bitfield()
+            self._field(struct, n, f, above) for n, f in enumerate(kind.get_fields()) if not f.is_bitfield()
         )
         declared = (*plain, *dict.fromkeys(field for field, _ in bits))
         if bits:
             declared = tuple(sorted(declared, key=lambda field: field.offset))
-        record.fields = (*first, *beside, *declared)
-        record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
-        parts = (*record.bases, *(t.element_of(f.type) for f in record.fields))
+        struct.fields = (*first, *beside, *declared)
+        struct.size, struct.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
+        parts = (*struct.bases, *(t.element_of(f.type) for f in struct.fields))
         pattern = self._library.template(declaration)
         if pattern is not None:  # a specialisation does not show its destructor
-            self.patterned[record.name] = destructor(pattern) is not None
+            self.patterned[struct.name] = destructor(pattern) is not None
             declaration = pattern
-        record.destroyed = _destroyed(declaration) or any(map(ends, parts))
+        struct.destroyed = _destroyed(declaration) or any(map(ends, parts))
         methods = _declared(declaration, "CXX_METHOD", "DESTRUCTOR")
-        record.virtual = any(m.is_virtual_method() for m in methods) or any(b.virtual for b in record.bases)
+        struct.virtual = any(m.is_virtual_method() for m in methods) or any(b.virtual for b in struct.bases)
 
-    def _field(self, record: t.Record, n: int, field: Cursor, above: Container[str]) -> t.Field:
+    def _field(self, struct: t.Struct, n: int, field: Cursor, above: Container[str]) -> t.Field:
         """Return member number *n* declared in a class; a member that hides one of *above* gets a distinct name."""
         name = field.spelling
         if not name.isidentifier():
-            name = f"{'captured_' if record.closure else t.UNNAMED}{n}"
+            name = f"{'captured_' if struct.closure else t.UNNAMED}{n}"
         if name in above:
-            name = t.hides(name, len(record.bases))
+            name = t.hides(name, len(struct.bases))
         return t.Field(name, self.of(field.type), field.get_field_offsetof() // 8)
 
-    def _bit_fields(self, record: t.Record, kind: ClangType) -> Iterator[tuple[t.Field, t.BitField]]:
+    def _bit_fields(self, struct: t.Struct, kind: ClangType) -> Iterator[tuple[t.Field, t.BitField]]:
         """Yield the bit fields of a class, each with the field of bytes that consecutive bit fields share."""
         runs: list[list[Any]] = [[]]
         for field in kind.get_fields():
-            if not field.is_bitfield() or record.union:
+            if not field.is_bitfield() or struct.union:
                 runs.append([])
             if field.is_bitfield() and field.spelling:
                 runs[-1].append(field)
@@ -190,7 +190,7 @@ class TypeReader:
             ends = [(f.get_field_offsetof(), f.get_field_offsetof() + f.get_bitfield_width()) for f in run]
             first = min((start // 8 for start, _ in ends), default=0)
             last = max((-(-end // 8) for _, end in ends), default=0)
-            held = t.Field(f"{t.UNNAMED}bits{len(record.bases)}_{n}", t.Array(t.UINT8, last - first), first)
+            held = t.Field(f"{t.UNNAMED}bits{len(struct.bases)}_{n}", t.Array(t.UINT8, last - first), first)
             for field, (start, end) in zip(run, ends, strict=True):
                 number = self.of(field.type)
                 assert isinstance(number, t.Arithmetic)
@@ -198,17 +198,17 @@ class TypeReader:
 
     def _bases(
         self, declaration: Cursor
-    ) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...], tuple[t.Field, ...]]:
+    ) -> tuple[tuple[t.Struct, ...], tuple[t.Struct, ...], tuple[t.Field, ...]]:
         """Return the first base class with its bases; other bases as which objects cannot be accessed; and the remaining bases as members."""
         definition = declaration.get_definition() or declaration
         specifiers = [c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"]
         kinds = [(self.of(c.type), c) for c in specifiers]
-        records = [(kind, c) for kind, c in kinds if isinstance(kind, t.Record)]
-        if not records or kinds[0][0] is not records[0][0]:
+        structs = [(kind, c) for kind, c in kinds if isinstance(kind, t.Struct)]
+        if not structs or kinds[0][0] is not structs[0][0]:
             return (), (), ()
-        base, at = records[0][0], _data_size(*records[0])
+        base, at = structs[0][0], _data_size(*structs[0])
         refused, beside = [*base.others], list[t.Field]()
-        for n, (kind, specifier) in enumerate(records[1:], 1):
+        for n, (kind, specifier) in enumerate(structs[1:], 1):
             if kind.virtual or self._library.lib.clang_isVirtualBase(specifier):
                 refused += [kind, *kind.bases, *kind.others]
             elif kind.fields:
@@ -244,11 +244,11 @@ class TypeReader:
         return t.ClassType(prefix + declaration.spelling, tuple(arguments))
 
 
-def _data_size(record: t.Record, specifier: Cursor) -> int:
+def _data_size(struct: t.Struct, specifier: Cursor) -> int:
     """Return the size of a base class to the end of its data; the next base may use the tail, except after plain data [Itanium ABI]."""
-    if specifier.type.is_pod() and record.fields:
-        return record.size
-    return max((f.offset + f.type.size for f in record.fields), default=8 if record.virtual else 0)
+    if specifier.type.is_pod() and struct.fields:
+        return struct.size
+    return max((f.offset + f.type.size for f in struct.fields), default=8 if struct.virtual else 0)
 
 
 def _inside(declaration: Cursor, namespace: str) -> bool:
@@ -287,5 +287,5 @@ def _declared(declaration: Cursor, *kinds: str) -> Iterator[Any]:
 
 
 def ends(kind: t.Type) -> bool:
-    """Return whether *kind* is a record with a destructor."""
-    return isinstance(kind, t.Record) and kind.destroyed
+    """Return whether *kind* is a struct with a destructor."""
+    return isinstance(kind, t.Struct) and kind.destroyed

@@ -138,11 +138,11 @@ class Uses:
     invokes: bool = False  # whether a function pointer is called
     rows: dict[str, None] = field(factory=dict)  # of the instruction set
     globals: dict[str, None] = field(factory=dict)  # variables at file scope
-    layouts: dict[str, Any] = field(factory=dict)  # the layouts of records and registers
+    layouts: dict[str, Any] = field(factory=dict)  # the layouts of structs and registers
 
 
 @define
-class Machine:
+class StateMachine:
     """The loop that implements a `Labelled`: its variables, its labels, and its nesting depth."""
 
     start: str
@@ -170,7 +170,7 @@ class PythonWalker(Walker[ast.expr, ast.stmt]):
     breaks: list[Callable[[], list[ast.stmt]]] = field(factory=list)
     continues: list[Callable[[], list[ast.stmt]]] = field(factory=list)
     loops: int = 0  # Python loops around the statement
-    machines: list[Machine] = field(factory=list)
+    machines: list[StateMachine] = field(factory=list)
     outliving: Outliving = STAYING  # the variables whose addresses leave the function
 
     def variable(self, variable: ir.Global) -> ast.Name:

@@ -17,7 +17,7 @@ from mlusim.bangc.ir.waits import waits_of
 from mlusim.bangc.ir.walk import casts, changed, parts_of, walk
 from mlusim.bangc.render import emit as b
 from mlusim.bangc.render.arithmetic import range_of
-from mlusim.bangc.render.emit import Machine, PythonWalker, Range, Uses
+from mlusim.bangc.render.emit import PythonWalker, Range, StateMachine, Uses
 from mlusim.bangc.render.values import VALUES, asked, assignment
 from mlusim.bangc.runtime.ended import TEMPORARY
 from mlusim.errors import Unsupported
@@ -212,7 +212,7 @@ def _machine(c: PythonWalker, node: ir.Switch, name: str) -> Statements:
 def _labelled(c: PythonWalker, node: ir.Labelled) -> Statements:
     """Render statements with labels."""
     left = c.temporary()  # 1: left by a break, 2: by a continue, of the enclosing loop or switch
-    machine = Machine(c.temporary(), c.temporary(), node.labels, c.loops + 1)
+    machine = StateMachine(c.temporary(), c.temporary(), node.labels, c.loops + 1)
     outer = [c.breaks[-1] if c.breaks else None, c.continues[-1] if c.continues else None]
 
     def leave(how: int) -> Statements:
@@ -321,7 +321,7 @@ def _arrives(c: PythonWalker, local: ir.Local) -> list[ast.stmt]:
         return [b.at(b.assign(b.target(local.name), b.call("_c_copy", b.name(local.name))), local.span)]
     if local.storage is ir.Storage.VALUE or isinstance(local.type, t.ClassType):
         return []
-    if isinstance(local.type, t.Record) and local.storage is ir.Storage.CELL:
+    if isinstance(local.type, t.Struct) and local.storage is ir.Storage.CELL:
         if local not in c.outliving.locals:
             return []
         registered = _outliving(c, local, b.name(local.name))
@@ -338,7 +338,7 @@ def local_object(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> a
     if local.in_memory:
         return _memory(c, local, initial)
     unset = c.checked and initial is None and local.begins_unset
-    if isinstance(kind, t.Record | t.ClassType | t.Array):
+    if isinstance(kind, t.Struct | t.ClassType | t.Array):
         whole = b.call(b.attribute(c.layout(kind), "make")) if initial is None else c.value(initial)
         return b.call("_c_unset", whole, b.constant(local.source_name)) if unset else whole
     if isinstance(kind, t.VectorRegister):

@@ -41,19 +41,19 @@ _LOADING = (ir.Load, ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Invoke)
 def _loaded(c: PythonWalker, node: ir.Load) -> ast.expr:
     at = node.place
     if isinstance(at.type, t.VectorRegister):
-        return record(c, at)
+        return struct(c, at)
     if isinstance(at, ir.LocalStorage):
         return _variable(at)
-    if isinstance(at.type, t.Record):
+    if isinstance(at.type, t.Struct):
         if isinstance(at, ir.Element) and at.type.derived:  # the object there may be of a derived class
-            return b.call("_c_copy_as", record(c, at), c.layout(at.type))
-        return b.call("_c_copy", record(c, at))
+            return b.call("_c_copy_as", struct(c, at), c.layout(at.type))
+        return b.call("_c_copy", struct(c, at))
     if isinstance(at, ir.Element):
         return (
-            record(c, at) if isinstance(at.type, t.ClassType) else _element(c, at, c.waits.get(id(node), 0))
+            struct(c, at) if isinstance(at.type, t.ClassType) else _element(c, at, c.waits.get(id(node), 0))
         )
     if isinstance(at, ir.Member):
-        return _got(c, b.attribute(record(c, at.base), t.attribute_of(at.name)), at.type)
+        return _got(c, b.attribute(struct(c, at.base), t.attribute_of(at.name)), at.type)
     if isinstance(at, ir.GlobalPlace):
         return as_number(b.item(c.variable(at.variable), b.constant(0)), at.type)
     return c.value(at.value)
@@ -61,7 +61,7 @@ def _loaded(c: PythonWalker, node: ir.Load) -> ast.expr:
 
 def _variable(at: ir.LocalStorage) -> ast.expr:
     local = at.local
-    if isinstance(local.type, t.Record):
+    if isinstance(local.type, t.Struct):
         return b.call("_c_copy", b.name(local.name))
     if not cell(local):
         return b.name(local.name)
@@ -103,7 +103,7 @@ def _element(c: PythonWalker, at: ir.Element, waits: int) -> ast.expr:
 
 
 def _indexed(c: PythonWalker, at: ir.Element) -> tuple[ast.expr, ast.expr]:
-    """Return the pointer and the index of an element; the index into an array member of a record is checked."""
+    """Return the pointer and the index of an element; the index into an array member of a struct is checked."""
     array = member_array(at)
     if array is None:
         return c.value(at.pointer), place(c, at.index, at.type)
@@ -124,10 +124,10 @@ def _indexed(c: PythonWalker, at: ir.Element) -> tuple[ast.expr, ast.expr]:
 
 
 def _accessed(c: PythonWalker, node: ir.Expr) -> ast.expr:
-    """Return the pointer *node* into an array of a record, without bounds of the record: the index has been checked."""
+    """Return the pointer *node* into an array of a struct, without bounds of the struct: the index has been checked."""
     at = node.place if isinstance(node, ir.AddressOf) else None
     if isinstance(at, ir.Member):
-        accessed: ast.expr = b.attribute(record(c, at.base), t.attribute_of(at.name))
+        accessed: ast.expr = b.attribute(struct(c, at.base), t.attribute_of(at.name))
     elif isinstance(at, ir.Element):
         accessed = moved(c, _accessed(c, at.pointer), at.type, at.index, back=False)
     else:
@@ -136,14 +136,14 @@ def _accessed(c: PythonWalker, node: ir.Expr) -> ast.expr:
 
 
 def _owner(c: PythonWalker, at: ir.Place) -> ast.expr:
-    """Return the object of a record whose address (or whose member's address) is taken."""
+    """Return the object of a struct whose address (or whose member's address) is taken."""
     if not isinstance(at, ir.Member):
-        return record(c, at)
+        return struct(c, at)
     return b.call("_c_part", _owner(c, at.base), b.constant(t.attribute_of(at.name)))
 
 
-def record(c: PythonWalker, at: ir.Place) -> ast.expr:
-    """Return the object of a record."""
+def struct(c: PythonWalker, at: ir.Place) -> ast.expr:
+    """Return the object of a struct."""
     if isinstance(at, ir.LocalStorage):
         return b.name(at.local.name)
     if isinstance(at, ir.Element):
@@ -154,7 +154,7 @@ def record(c: PythonWalker, at: ir.Place) -> ast.expr:
             return b.attribute(pointer, "here")
         return b.attribute(b.binary(pointer, ast.Add(), index), "here")
     if isinstance(at, ir.Member):
-        return b.attribute(record(c, at.base), t.attribute_of(at.name))
+        return b.attribute(struct(c, at.base), t.attribute_of(at.name))
     if isinstance(at, ir.GlobalPlace):
         return c.variable(at.variable)
     return c.value(at.value)
@@ -174,14 +174,14 @@ def _address(c: PythonWalker, node: ir.AddressOf) -> ast.expr:
         # An object with several values is also the pointer to itself.
         if isinstance(at.type, t.VectorRegister):
             return b.attribute(base, name)
-        part = isinstance(at.type, t.Array | t.Record)
+        part = isinstance(at.type, t.Array | t.Struct)
         return b.call("_c_part" if part else "_c_member", base, b.constant(name))
     if isinstance(at, ir.GlobalPlace):
         return c.variable(at.variable)
     value = c.value(at.value)
     if at.fixed:
         return constant_of(c, at)
-    whole = isinstance(at.type, t.Record | t.VectorRegister) or isinstance(at.value, ir.Text)
+    whole = isinstance(at.type, t.Struct | t.VectorRegister) or isinstance(at.value, ir.Text)
     held = value if whole else b.call("_c_Cell", c.layout(at.type), value)
     if id(at) not in c.outliving.temporaries:
         return held
@@ -356,7 +356,7 @@ def _library(c: PythonWalker, node: ir.LibraryCall) -> ast.expr:
 
 
 def compose(c: PythonWalker, node: ir.Compose) -> ast.expr:
-    """Return a record or an array built from its parts."""
+    """Return a struct or an array built from its parts."""
     registers = [isinstance(v.type, t.VectorRegister) for v in node.values]  # registers are copied
     parts = [
         b.call("_c_copy", c.value(v)) if register else c.value(v)
@@ -430,15 +430,15 @@ def _chain(c: PythonWalker, node: ir.Assign, before: list[ast.stmt]) -> ast.expr
 
 def stored(c: PythonWalker, at: ir.Place, value: ast.expr) -> list[ast.stmt]:
     """Return the statements that store *value* to a place."""
-    if isinstance(at.type, t.Record):
+    if isinstance(at.type, t.Struct):
         if isinstance(at, ir.LocalStorage) and at.local.storage is ir.Storage.CELL:
             # The object is kept, because there may be pointers to it.
             return [ast.Expr(b.call(b.attribute(b.name(at.local.name), "assign"), value))]
         name = c.temporary()  # the stored value is evaluated before the place
-        stored = b.call(b.attribute(record(c, at), "assign"), b.name(name))
+        stored = b.call(b.attribute(struct(c, at), "assign"), b.name(name))
         return [b.assign(b.target(name), value), ast.Expr(stored)]
     if isinstance(at.type, t.VectorRegister):
-        return [ast.Expr(b.call(b.attribute(record(c, at), "assign"), value))]
+        return [ast.Expr(b.call(b.attribute(struct(c, at), "assign"), value))]
     return [b.assign(_target(c, at), value)]
 
 
@@ -455,7 +455,7 @@ def _target(c: PythonWalker, at: ir.Place) -> ast.Name | ast.Attribute | ast.Sub
     if isinstance(at, ir.Element):
         return ast.Subscript(*_indexed(c, at), b.STORE)
     if isinstance(at, ir.Member):
-        return ast.Attribute(record(c, at.base), t.attribute_of(at.name), b.STORE)
+        return ast.Attribute(struct(c, at.base), t.attribute_of(at.name), b.STORE)
     if isinstance(at, ir.GlobalPlace):
         return ast.Subscript(c.variable(at.variable), b.constant(0), b.STORE)
     if at.fixed:
@@ -542,8 +542,8 @@ def _assigned(c: PythonWalker, node: ir.Assign) -> ast.expr:
     ):
         return b.held(at.local.name, value)
     name = c.temporary()
-    if isinstance(at.type, t.Record):
-        return b.first(b.held(name, value), b.call(b.attribute(record(c, at), "assign"), b.name(name)))
+    if isinstance(at.type, t.Struct):
+        return b.first(b.held(name, value), b.call(b.attribute(struct(c, at), "assign"), b.name(name)))
     return b.first(b.held(name, value), _put(c, at, b.name(name)))
 
 
@@ -587,7 +587,7 @@ def _put(c: PythonWalker, at: ir.Place, value: ast.expr) -> ast.expr:
 def cell(local: ir.Local) -> bool:
     """Return whether a local is an object that holds a number, a pointer or a register."""
     return local.storage is not ir.Storage.VALUE and not isinstance(
-        local.type, t.Array | t.Record | t.ClassType | t.VectorRegister
+        local.type, t.Array | t.Struct | t.ClassType | t.VectorRegister
     )
 
 
@@ -618,7 +618,7 @@ def cast(c: PythonWalker, pointer: ast.expr, node: ir.Expr, to: t.Pointer) -> as
     name = named_layout(pointee)[0]
     if isinstance(have, t.Pointer) and named_layout(have.to)[0] == name:
         return pointer
-    if isinstance(pointee, t.Record | t.Pointer | t.VectorRegister):
+    if isinstance(pointee, t.Struct | t.Pointer | t.VectorRegister):
         return b.call("_c_seen", pointer, c.layout(pointee))
     cast = b.call(b.attribute(pointer, "cast"), c.layout(pointee))
     if not _again(c, node, to):
@@ -640,9 +640,9 @@ def _again(c: PythonWalker, node: ir.Expr, to: t.Pointer) -> bool:
 
 
 def null(c: PythonWalker, kind: t.Type) -> ast.expr:
-    """Return the null pointer of type *kind*; for numbers or records it knows their size."""
+    """Return the null pointer of type *kind*; for numbers or structs it knows their size."""
     pointer = b.name("_c_null")
-    if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic | t.Record):
+    if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic | t.Struct):
         return b.call(b.attribute(pointer, "cast"), c.layout(kind.to))
     return pointer
 

@@ -1,1 +1,1 @@
-"""The run-time library of translated code: pointers to variables, records, the C library, a core's names."""
+"""The run-time library of translated code: pointers to variables, structs, the C library, a core's names."""

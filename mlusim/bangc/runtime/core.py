@@ -30,8 +30,8 @@ from mlusim.bangc.runtime.layouts import (
     FieldPointer,
     FixedCell,
     Object,
-    RecordLayout,
-    RecordPointer,
+    StructLayout,
+    StructPointer,
     copy_as,
     fixed,
     fresh,
@@ -43,7 +43,7 @@ from mlusim.bangc.runtime.pointers import (
     Address,
     Items,
     Layout,
-    NoRecord,
+    NoStruct,
     Pointer,
     TextPointer,
     address_of,
@@ -138,10 +138,10 @@ def _long_to(x: int, name: str) -> float:
     return scalars.to_half(float(wide)) if name == "half" else scalars.to_bfloat16(float(np.float32(wide)))
 
 
-def _member(record: Any, name: str) -> Any:
-    if isinstance(record, NoRecord):
-        return record[name]
-    return record.field(name) if isinstance(record, RecordPointer) else FieldPointer(record, name)
+def _member(struct: Any, name: str) -> Any:
+    if isinstance(struct, NoStruct):
+        return struct[name]
+    return struct.field(name) if isinstance(struct, StructPointer) else FieldPointer(struct, name)
 
 
 def _pointer_at(pointer: Pointer, i: int, layout: Layout) -> Any:
@@ -152,7 +152,7 @@ def _pointer_at(pointer: Pointer, i: int, layout: Layout) -> Any:
 def _register_at(pointer: Pointer) -> Any:
     """Return the register at *pointer*."""
     register = pointer.here
-    if isinstance(register, NoRecord):
+    if isinstance(register, NoStruct):
         pointer.refuse("a load")
     return register
 
@@ -223,7 +223,7 @@ class Task:
         space["_c_pointer_of"] = self.find
         space["_c_asm"] = self.asm
         space["_c_deeper"] = self.deeper
-        hub = self.core.session.hub
+        hub = self.core.machine.hub
         if hub.value is not None or hub.taken is not None:
             space["_c_changed"] = self.changed
             space["_c_divided"] = self.divided
@@ -258,13 +258,13 @@ class Task:
 
     def passed(self, place: tuple[str, int, int]) -> None:
         """Report to observers that control has reached the statement at *place*."""
-        tell = self.core.session.hub.passed
+        tell = self.core.machine.hub.passed
         if tell is not None:
             tell(self.core, place)
 
     def branch(self, outcome: object, place: tuple[str, int, int]) -> Any:
         """Report the *outcome* of the test at *place* to observers, and return it."""
-        tell = self.core.session.hub.branch
+        tell = self.core.machine.hub.branch
         if tell is not None:
             tell(self.core, place, bool(outcome))
         return outcome
@@ -316,7 +316,7 @@ class Task:
 
     def _tell(self, change: ValueChange, frame: FrameType) -> None:
         """Announce *change* at the current line of *frame*."""
-        tell = self.core.session.hub.value
+        tell = self.core.machine.hub.value
         if tell is not None:
             tell(self.core, change, Site(frame.f_code.co_filename, frame.f_lineno))
 
@@ -326,7 +326,7 @@ class Task:
         """Allocate the memory of a *variable* (space, name, alignment in bytes): poison, or its *initial* scalars followed by zeros."""
         space, name, align = variable
         leaf, elements = _leaf(layout)
-        # Records and pointers are stored in memory as bytes.
+        # Structs and pointers are stored in memory as bytes.
         dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
         number = elements if dtype is leaf else elements * leaf.size
         if space == "sram":
@@ -338,7 +338,7 @@ class Task:
 
     def device_variable(self, number: int, layout: Layout) -> Any:
         """Return a pointer to variable *number* of the kernel's GDRAM variables."""
-        tensor = self.core.session.request.variables[number]
+        tensor = self.core.machine.request.variables[number]
         return see(self.core.bind(tensor.allocation, tensor.dtype), _leaf(layout)[0])
 
     def local(
@@ -374,7 +374,7 @@ class Task:
         if isinstance(pointer, Ptr):
             values = getattr(initial, "items", (initial,))
             self.core.restart(pointer, values)
-        elif isinstance(layout, RecordLayout):
+        elif isinstance(layout, StructLayout):
             pointer.assign(initial)
         else:
             for n, value in enumerate(initial.items):
@@ -409,7 +409,7 @@ class Task:
         if self.core.cluster is not None:
             yield from self.core.cluster.sram.allocations
         heaps: dict[Any, None] = {}
-        for allocation in self.core.session.given:
+        for allocation in self.core.machine.given:
             if allocation.space is GDRAM:
                 yield allocation
                 heaps[allocation.heap] = None
@@ -542,7 +542,7 @@ def constant(layout: Layout, initial: tuple[Any, ...] | None) -> Any:
 def _built(layout: Layout, values: Iterator[Any] | None) -> Any:
     if isinstance(layout, ArrayLayout):
         return layout.make(*(_built(layout.element, values) for _ in range(layout.count)))
-    if isinstance(layout, RecordLayout):
+    if isinstance(layout, StructLayout):
         return layout.make(*(_built(inner, values) for inner, _ in layout.fields.values()))
     # After the last scalar, all values are zero.
     value = next(values, _ZERO) if values is not None else _ZERO
@@ -621,7 +621,7 @@ class _FollowingNames:
                 replacements[name] = self._typing(value)
         replacements["_c_f32"] = _rounding(space["_c_f32"])
         replacements["_c_copy"] = lambda value: (
-            value.copied(self.got) if value.__class__ is RecordPointer else copy(value)
+            value.copied(self.got) if value.__class__ is StructPointer else copy(value)
         )
         # Look them up now: later, space contains the replacements.
         pointer_of, direction = space["_c_pointer_of"], space["_c_direction"]
@@ -647,7 +647,7 @@ class _FollowingNames:
                 inner = value.__dict__.get(field)
                 if isinstance(layout, DType):
                     value.__dict__[field] = self.unset(inner, f"{name}.{field.rstrip(t.MARK)}")
-                elif isinstance(layout, RecordLayout) and not layout.union:
+                elif isinstance(layout, StructLayout) and not layout.union:
                     self.unset(inner, f"{name}.{field.rstrip(t.MARK)}")
             return value
         taken = self.core.hub.taken

@@ -6,7 +6,7 @@ The compiled code registers the variables whose addresses may outlive them (`ir.
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from mlusim.bangc.runtime.layouts import ArrayLayout, FixedCell, Object, RecordLayout
+from mlusim.bangc.runtime.layouts import ArrayLayout, FixedCell, Object, StructLayout
 from mlusim.bangc.runtime.pointers import Items, Pointer, VariableAddress, gone
 from mlusim.bangc.runtime.variables import Cell
 
@@ -46,7 +46,7 @@ class EndedConstant(_Refusing, FixedCell):
 
 
 class EndedObject(_Refusing, Object):
-    """A record that has ended."""
+    """A struct that has ended."""
 
     __slots__ = ()
 
@@ -114,14 +114,14 @@ def _prepare(variable: Pointer) -> None:
 
 
 def _parts(variable: Pointer) -> list[Any]:
-    """Return the records and arrays inside *variable*."""
+    """Return the structs and arrays inside *variable*."""
     if isinstance(variable, Items):
-        return variable.items if isinstance(variable.layout, RecordLayout) else []
+        return variable.items if isinstance(variable.layout, StructLayout) else []
     if not isinstance(variable, Object):
         return []
     fields = type(variable).layout.fields.items()
     return [
-        variable.__dict__[name] for name, (kind, _) in fields if isinstance(kind, RecordLayout | ArrayLayout)
+        variable.__dict__[name] for name, (kind, _) in fields if isinstance(kind, StructLayout | ArrayLayout)
     ]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mlusim.machine.observed import Follower
 
 Value = Any
-"""A C value in Python: a number, a pointer, or the object of a record."""
+"""A C value in Python: a number, a pointer, or the object of a struct."""
 
 ADDRESS = "an address"
 TEST = "a test"

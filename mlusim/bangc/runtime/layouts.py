@@ -37,18 +37,18 @@ NULL = Address()
 SIZE = 8  # bytes of a pointer
 
 
-class RecordLayout:
+class StructLayout:
     """A struct: the layouts and offsets of its fields in order, and the Python class of its objects."""
 
-    def __init__(self, record: t.Record) -> None:
-        self.name = record.name
-        self.names = record.names
-        self.virtual = record.virtual
-        self.derived = record.derived
-        self.union = record.union
-        self.size = self.step = record.size  # the machine's pointer to a record counts bytes
+    def __init__(self, struct: t.Struct) -> None:
+        self.name = struct.name
+        self.names = struct.names
+        self.virtual = struct.virtual
+        self.derived = struct.derived
+        self.union = struct.union
+        self.size = self.step = struct.size  # the machine's pointer to a struct counts bytes
         self.fields: dict[str, tuple[Any, int]] = {}
-        self.cls: Any = type(record.name, (Object,), {"__slots__": (), "layout": self})
+        self.cls: Any = type(struct.name, (Object,), {"__slots__": (), "layout": self})
         self._variants: dict[str, Any] = {}
 
     def variant(self, words: str, base: type) -> Any:
@@ -61,34 +61,34 @@ class RecordLayout:
 
     def make(self, *values: object) -> "Object":
         """Return an object from field values; missing fields are zero."""
-        record: Object = self.cls.__new__(self.cls)
+        struct: Object = self.cls.__new__(self.cls)
         for name, value in itertools.zip_longest(self.fields, values):
-            record.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
+            struct.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
         if not self.union or not values:
-            return record
-        return self._seen([*self.fields][: len(values)], record)
+            return struct
+        return self._seen([*self.fields][: len(values)], struct)
 
-    def _seen(self, names: list[str], record: "Object") -> "Object":
-        """Return a union after storing the fields *names* of *record* in order: all members show its bytes; a value without bytes shows zeros."""
+    def _seen(self, names: list[str], struct: "Object") -> "Object":
+        """Return a union after storing the fields *names* of *struct* in order: all members show its bytes; a value without bytes shows zeros."""
         name = names[-1]
-        value = record.__dict__[name]
+        value = struct.__dict__[name]
         raw: Any = ScratchPointer(bytearray(self.size))
         with contextlib.suppress(MlusimError, AttributeError):  # a pointer to a variable has no bytes
             for stored in names:
-                setattr(RecordPointer(raw, self), stored, record.__dict__[stored])
-            record = RecordPointer(raw, self).copied()
-        del record.__dict__[name]
-        record.__dict__[name] = value  # stored last when a union is stored
-        return record
+                setattr(StructPointer(raw, self), stored, struct.__dict__[stored])
+            struct = StructPointer(raw, self).copied()
+        del struct.__dict__[name]
+        struct.__dict__[name] = value  # stored last when a union is stored
+        return struct
 
     def of(self, pointer: object) -> Any:
-        """Return *pointer* as a pointer to this record; unchanged if the record is only declared."""
-        if not self.fields and isinstance(pointer, RecordPointer | Object):
+        """Return *pointer* as a pointer to this struct; unchanged if the struct is only declared."""
+        if not self.fields and isinstance(pointer, StructPointer | Object):
             return pointer
         if isinstance(pointer, Ptr | ScratchPointer):
-            return RecordPointer(pointer.cast(uint8), self)
-        if isinstance(pointer, RecordPointer):
-            return pointer if pointer.layout is self else RecordPointer(pointer.raw, self)
+            return StructPointer(pointer.cast(uint8), self)
+        if isinstance(pointer, StructPointer):
+            return pointer if pointer.layout is self else StructPointer(pointer.raw, self)
         if isinstance(pointer, Address):
             return pointer.cast(self)
         layout = type(pointer).layout if isinstance(pointer, Object) else self  # a field may have that name
@@ -96,12 +96,12 @@ class RecordLayout:
             return InVariable(pointer, self, 0)
         return pointer
 
-    def among(self, raw: Pointer) -> "RecordPointer":
-        """Return the bytes at *raw*, a pointer to bytes of a variable, seen as this record."""
-        return RecordPointer(raw, self)
+    def among(self, raw: Pointer) -> "StructPointer":
+        """Return the bytes at *raw*, a pointer to bytes of a variable, seen as this struct."""
+        return StructPointer(raw, self)
 
-    def same(self, other: "RecordLayout") -> bool:
-        """Return whether *other* is the same record in another file, or one is a base of the other."""
+    def same(self, other: "StructLayout") -> bool:
+        """Return whether *other* is the same struct in another file, or one is a base of the other."""
         if self.name in other.names or other.name in self.names:
             return self.name != other.name or [*self.fields] == [*other.fields]
         return (self.name, self.size, [*self.fields]) == (other.name, other.size, [*other.fields])
@@ -111,45 +111,45 @@ class RecordLayout:
 
 
 class Object(LonePointer):
-    """A record outside simulated memory, which is also the pointer to itself."""
+    """A struct outside simulated memory, which is also the pointer to itself."""
 
     __slots__ = ("__dict__", "_c_acting", "_c_home")
-    layout: RecordLayout
+    layout: StructLayout
     _c_home: tuple[Any, int]  # the enclosing variable, and its offset there in bytes
     _c_acting: tuple[str, ...]  # class and bases while a base is constructed or destroyed
 
     @property
     def here(self) -> "Object":
-        """The record to which the pointer points."""
+        """The struct to which the pointer points."""
         return self
 
     def copied(self) -> "Object":
         """Return a copy by value."""
         layout = type(self).layout
-        record: Object = layout.cls.__new__(layout.cls)
+        struct: Object = layout.cls.__new__(layout.cls)
         fields = layout.fields
         for name, value in self.__dict__.items():
             pointer = name in fields and isinstance(fields[name][0], PointerLayout)
             copied = value if pointer else value.copy() if isinstance(value, Items) else copy(value)
-            record.__dict__[name] = copied
-        return record
+            struct.__dict__[name] = copied
+        return struct
 
     def assign(self, other: Pointer) -> None:
-        """Take the values of another record; nested records and arrays keep their identity, as pointers to them may exist."""
+        """Take the values of another struct; nested structs and arrays keep their identity, as pointers to them may exist."""
         mine, kind = self.__dict__, type(self).layout
-        theirs: RecordLayout = type(other).layout if isinstance(other, Object) else other.layout
+        theirs: StructLayout = type(other).layout if isinstance(other, Object) else other.layout
         base = theirs.name != kind.name and theirs.name in kind.names  # the common members
         for name, (layout, _) in (theirs if base else kind).fields.items():
             value = getattr(other, name)
-            if isinstance(layout, RecordLayout | ArrayLayout) and name in mine:
+            if isinstance(layout, StructLayout | ArrayLayout) and name in mine:
                 mine[name].assign(value)
             else:
                 mine[name] = value
 
     def cast(self, layout: Layout) -> Any:
-        """Return the pointer to this record cast to *layout*."""
+        """Return the pointer to this struct cast to *layout*."""
         kind = type(self).layout
-        if isinstance(layout, RecordLayout) and kind.same(layout):
+        if isinstance(layout, StructLayout) and kind.same(layout):
             return self
         first = next(iter(kind.fields), None)
         if first is not None and kind.fields[first][0] is layout:
@@ -165,11 +165,11 @@ class Object(LonePointer):
         return variable, at + home[1]
 
     def part(self, at: int, layout: Layout) -> Any:
-        """Return the record of *layout* at byte *at*, or None."""
+        """Return the struct of *layout* at byte *at*, or None."""
         if at == 0 and type(self).layout.same(layout):
             return self
         for name, (inner, offset) in type(self).layout.fields.items():
-            if offset <= at < offset + inner.size and isinstance(inner, RecordLayout | ArrayLayout):
+            if offset <= at < offset + inner.size and isinstance(inner, StructLayout | ArrayLayout):
                 return self.__dict__[name].part(at - offset, layout)
         return None
 
@@ -184,7 +184,7 @@ class Object(LonePointer):
         for name, (layout, offset) in kind.fields.items():
             if offset <= at < offset + layout.size:
                 inner = self.__dict__[name]
-                parts = isinstance(layout, RecordLayout | ArrayLayout)
+                parts = isinstance(layout, StructLayout | ArrayLayout)
                 return inner.leaf(at - offset) if parts else (FieldPointer(self, name), at - offset)
         if kind.virtual and at < SIZE:  # what tells the class
             raise no_bytes()
@@ -201,9 +201,9 @@ class Object(LonePointer):
         return f"{{{inner}}}"
 
 
-def copy_as(record: Any, layout: RecordLayout) -> Object:
-    """Return a copy by value of a record, or of its base that *layout* describes."""
-    whole: Object = record.copied()
+def copy_as(struct: Any, layout: StructLayout) -> Object:
+    """Return a copy by value of a struct, or of its base that *layout* describes."""
+    whole: Object = struct.copied()
     if type(whole).layout.name == layout.name:
         return whole
     base: Object = layout.cls.__new__(layout.cls)
@@ -211,11 +211,11 @@ def copy_as(record: Any, layout: RecordLayout) -> Object:
     return base
 
 
-def part_of(record: Any, name: str) -> Any:
-    """Return the pointer to a field that is a record or an array; it can be moved to neighbouring fields."""
-    part = getattr(record, name)
-    if isinstance(record, Object) and isinstance(part, Object | Items):
-        object.__setattr__(part, "_c_home", (record, type(record).layout.fields[name][1]))
+def part_of(struct: Any, name: str) -> Any:
+    """Return the pointer to a field that is a struct or an array; it can be moved to neighbouring fields."""
+    part = getattr(struct, name)
+    if isinstance(struct, Object) and isinstance(part, Object | Items):
+        object.__setattr__(part, "_c_home", (struct, type(struct).layout.fields[name][1]))
     return part
 
 
@@ -270,7 +270,7 @@ class FieldPointer(LonePointer, VariableAddress):
 
 
 class InMemory(Placed):
-    """A pointer to records or pointers in simulated memory, based on the machine's pointer to their bytes or words."""
+    """A pointer to structs or pointers in simulated memory, based on the machine's pointer to their bytes or words."""
 
     __slots__ = ("layout", "raw")
     raw: Ptr
@@ -302,14 +302,14 @@ class InMemory(Placed):
         return see(self.raw, layout)
 
 
-class RecordPointer(InMemory):
-    """A pointer to records in simulated memory; its attributes are the fields of the first record."""
+class StructPointer(InMemory):
+    """A pointer to structs in simulated memory; its attributes are the fields of the first struct."""
 
     __slots__ = ()
 
     @property
-    def here(self) -> "RecordPointer":
-        """The record to which the pointer points."""
+    def here(self) -> "StructPointer":
+        """The struct to which the pointer points."""
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -323,15 +323,15 @@ class RecordPointer(InMemory):
         keep(self.raw + offset, layout, value)
 
     def copied(self, follow: Callable[[Any], Any] | None = None) -> Object:
-        """Return the record by value; *follow* receives each number that is read and returns its replacement."""
-        record: Object = self.layout.cls.__new__(self.layout.cls)
+        """Return the struct by value; *follow* receives each number that is read and returns its replacement."""
+        struct: Object = self.layout.cls.__new__(self.layout.cls)
         for name in self.layout.fields:
             value = getattr(self, name)
-            record.__dict__[name] = _by_value(value, self.layout.fields[name][0], follow)
-        return record
+            struct.__dict__[name] = _by_value(value, self.layout.fields[name][0], follow)
+        return struct
 
     def assign(self, other: object) -> None:
-        """Take the values of another record."""
+        """Take the values of another struct."""
         for name in other.__dict__ if isinstance(other, Object) else self.layout.fields:
             if name in self.layout.fields:  # a derived object has more fields
                 setattr(self, name, getattr(other, name))
@@ -348,7 +348,7 @@ class RecordPointer(InMemory):
 
 
 class ArrayLayout:
-    """An array inside a record, or a braced list that initialises one."""
+    """An array inside a struct, or a braced list that initialises one."""
 
     def __init__(self, of: Any, count: int) -> None:
         self.element = of
@@ -384,7 +384,7 @@ class PointerLayout:
 
     def of(self, pointer: object) -> Any:
         """Return *pointer* as a pointer to pointers."""
-        if isinstance(pointer, RecordPointer):
+        if isinstance(pointer, StructPointer):
             pointer = pointer.raw
         raw = isinstance(pointer, Ptr | ScratchPointer)
         return PointerArray(pointer.cast(uint64), self) if raw else pointer  # type: ignore[attr-defined]
@@ -417,10 +417,10 @@ def fresh(layout: Layout) -> Any:
 
 
 def fetch(raw: Ptr, layout: Layout) -> Any:
-    """Read the value at *raw*: a number, a pointer, or a pointer to a record or an array."""
+    """Read the value at *raw*: a number, a pointer, or a pointer to a struct or an array."""
     if isinstance(raw, VariableAddress):
         seen = InVariable(raw, getattr(layout, "leaf", layout), 0)
-        if isinstance(layout, RecordLayout):
+        if isinstance(layout, StructLayout):
             return seen.here
         return seen if isinstance(layout, ArrayLayout) else seen[0]
     if isinstance(layout, DType):
@@ -434,13 +434,13 @@ def keep(raw: Ptr, layout: Layout, value: Value) -> None:
     """Store *value* at *raw*."""
     if isinstance(raw, VariableAddress) and isinstance(layout, DType | PointerLayout):
         InVariable(raw, layout, 0)[0] = value
-    elif isinstance(raw, VariableAddress) and isinstance(layout, RecordLayout):
+    elif isinstance(raw, VariableAddress) and isinstance(layout, StructLayout):
         InVariable(raw, layout, 0).here.assign(value)
     elif isinstance(layout, DType):
         raw.cast(layout)[0] = value
     elif isinstance(layout, PointerLayout):
         raw.cast(uint64)[0] = address_of(value)
-    elif isinstance(layout, RecordLayout):
+    elif isinstance(layout, StructLayout):
         layout.of(raw).assign(value)
     else:
         leaf = layout.leaf
@@ -455,10 +455,10 @@ def _by_value(value: Value, layout: Layout, follow: Callable[[Any], Any] | None)
         return follow(value)
     if isinstance(layout, ArrayLayout):
         count = layout.size // layout.leaf.size
-        records = isinstance(layout.leaf, RecordLayout)
-        if follow is not None and not records:
+        structs = isinstance(layout.leaf, StructLayout)
+        if follow is not None and not structs:
             return Items([follow(value[n]) for n in range(count)], layout.leaf)
-        return Items([copy(value + n if records else value[n]) for n in range(count)], layout.leaf).owning()
+        return Items([copy(value + n if structs else value[n]) for n in range(count)], layout.leaf).owning()
     return copy(value)
 
 
@@ -472,10 +472,10 @@ def ending() -> bool:
 
 def class_of(pointer: Pointer) -> str:
     """Return the class name of an object; refuse one in memory if its type has derived classes, as bytes do not identify the class."""
-    record = pointer.here
-    if not isinstance(record, Object) and record.layout.derived:
+    struct = pointer.here
+    if not isinstance(struct, Object) and struct.layout.derived:
         raise no_class(pointer)
-    return _classes(record)[0]
+    return _classes(struct)[0]
 
 
 def no_class(pointer: object) -> Unsupported:
@@ -497,19 +497,19 @@ def pure(name: str) -> NoReturn:
     )
 
 
-def _classes(record: Any) -> tuple[str, ...]:
+def _classes(struct: Any) -> tuple[str, ...]:
     """Return the class name of an object and of its bases; during construction or destruction, of the current class."""
-    if not isinstance(record, Object):
-        return record.layout.names  # type: ignore[no-any-return]
-    acting = getattr(record, "_c_acting", None)
-    return type(record).layout.names if acting is None else acting
+    if not isinstance(struct, Object):
+        return struct.layout.names  # type: ignore[no-any-return]
+    acting = getattr(struct, "_c_acting", None)
+    return type(struct).layout.names if acting is None else acting
 
 
 def become(pointer: Pointer, names: str) -> None:
     """Make an object act as the first class in *names* (one per line); its bases follow."""
-    record = pointer.here
-    if isinstance(record, Object):
-        record._c_acting = tuple(names.split("\n"))  # noqa: SLF001 - a name that no field has
+    struct = pointer.here
+    if isinstance(struct, Object):
+        struct._c_acting = tuple(names.split("\n"))  # noqa: SLF001 - a name that no field has
 
 
 def dynamic(pointer: Pointer, name: str) -> Any:
@@ -553,21 +553,21 @@ def lock(pointer: Ptr, *, writable: bool = False) -> None:
         view.array.flags.writeable = writable
 
 
-def _object(record: Object, words: str) -> Object:
-    layout = type(record).layout
+def _object(struct: Object, words: str) -> Object:
+    layout = type(struct).layout
     # By class, not by flag: stores to ordinary objects then need no check.
-    record.__class__ = layout.variant(words, FixedObject)
-    for name, value in record.__dict__.items():
+    struct.__class__ = layout.variant(words, FixedObject)
+    for name, value in struct.__dict__.items():
         inner = layout.fields[name][0] if name in layout.fields else None
-        if isinstance(inner, RecordLayout):
+        if isinstance(inner, StructLayout):
             _object(value, words)
         elif isinstance(inner, ArrayLayout):
-            record.__dict__[name] = _items(value, words)
-    return record
+            struct.__dict__[name] = _items(value, words)
+    return struct
 
 
 def _items(array: Items, words: str) -> "FixedItems":
-    if isinstance(array.layout, RecordLayout):
+    if isinstance(array.layout, StructLayout):
         for value in array.items:
             _object(value, words)
     return FixedItems(array.items, array.layout, array.offset, words, array._c_home)  # noqa: SLF001 - a name that no field has
@@ -619,7 +619,7 @@ class FixedItems(Items):
 
 
 class FixedObject(Object):
-    """A constant record; its class has the *words* that describe it."""
+    """A constant struct; its class has the *words* that describe it."""
 
     __slots__ = ()
     words: str

@@ -11,7 +11,7 @@ from mlusim.errors import Ended, MemoryFault, OutOfBounds, ReadOnly, Unsupported
 from mlusim.memory.pointer import FAR, REACH, Ptr, moved_to
 
 Layout = Any
-"""The type as which memory is accessed: a `DType` of numbers, or a layout of records, arrays or pointers (`layouts`)."""
+"""The type as which memory is accessed: a `DType` of numbers, or a layout of structs, arrays or pointers (`layouts`)."""
 Pointer = Any
 """A pointer of any class of the run-time library or of the machine (`Ptr`)."""
 
@@ -172,7 +172,7 @@ class Address(Placed, Referred):
     def __init__(self, address: int = 0, size: int = 1, layout: Layout = None) -> None:
         self.address = max(-REACH, min(address, REACH))
         self.size = size
-        self.layout = layout  # of the records that the pointer's type names
+        self.layout = layout  # of the structs that the pointer's type names
 
     @property
     def _unit(self) -> int:  # type: ignore[override]
@@ -204,8 +204,8 @@ class Address(Placed, Referred):
 
     @property
     def here(self) -> Any:
-        """The record at the pointer, whose members all refuse access."""
-        return NoRecord(self)
+        """The struct at the pointer, whose members all refuse access."""
+        return NoStruct(self)
 
     def __getitem__(self, i: int) -> Any:
         self.refuse("a load")
@@ -221,8 +221,8 @@ class Address(Placed, Referred):
         return "nullptr" if self.address == 0 else f"{self.address:#x}"
 
 
-class NoRecord:
-    """The record at a pointer to no memory: its members have addresses but no values."""
+class NoStruct:
+    """The struct at a pointer to no memory: its members have addresses but no values."""
 
     def __init__(self, pointer: Address) -> None:
         object.__setattr__(self, "_pointer", pointer)  # its own __setattr__ refuses every store
@@ -238,7 +238,7 @@ class NoRecord:
     def __getattr__(self, name: str) -> Any:
         pointer = object.__getattribute__(self, "_pointer")
         fields = {} if pointer.layout is None else pointer.layout.fields
-        if name not in fields:  # methods of records and pointers
+        if name not in fields:  # methods of structs and pointers
             return self if name == "here" else pointer.refuse("a store" if name == "assign" else "a load")
         layout = fields[name][0]
         if hasattr(layout, "fields"):
@@ -352,7 +352,7 @@ class VariableAddress(Unplaced, Referred):
 
 
 class Items(VariableAddress):
-    """A pointer into a list: an array of pointers, records or doubles outside simulated memory.
+    """A pointer into a list: an array of pointers, structs or doubles outside simulated memory.
 
     An array inside another variable has that variable and the array's byte offset in it as its home.
     """
@@ -445,7 +445,7 @@ class Items(VariableAddress):
         return self[0]
 
     def assign(self, other: "Items") -> None:
-        """Take the values of another array; records keep their identity, as pointers to them may exist."""
+        """Take the values of another array; structs keep their identity, as pointers to them may exist."""
         if not hasattr(self.layout, "fields"):
             self.items[:] = map(copy, other.items)
             return
@@ -459,18 +459,18 @@ class Items(VariableAddress):
         return f"{{{', '.join(map(repr, self.items[self.offset :][:SHOWN]))}{more}}}"
 
     def copy(self) -> "Items":
-        """Return a new array with the same values; records are copied too."""
+        """Return a new array with the same values; structs are copied too."""
         return Items([copy(v) for v in self.items], self.layout, self.offset).owning()
 
     def owning(self) -> Self:
-        """Set the array as the home of its records, and return the array."""
+        """Set the array as the home of its structs, and return the array."""
         if hasattr(self.layout, "fields"):
-            for n, record in enumerate(self.items):
-                record._c_home = self, n * self.layout.size  # noqa: SLF001 - a name that no field has
+            for n, struct in enumerate(self.items):
+                struct._c_home = self, n * self.layout.size  # noqa: SLF001 - a name that no field has
         return self
 
     def part(self, at: int, layout: Layout) -> Any:
-        """Return the record of *layout* at byte *at*, or None."""
+        """Return the struct of *layout* at byte *at*, or None."""
         n, rest = divmod(at, self._unit)
         within = 0 <= n < len(self.items) and hasattr(self.layout, "fields")
         return self.items[n].part(rest, layout) if within else None
@@ -495,7 +495,7 @@ class Items(VariableAddress):
 class InVariable(VariableAddress):
     """A pointer *offset* bytes into (or beside) a variable outside simulated memory, with elements of *layout*.
 
-    It accesses numbers as other types, ``*(int *)&x``, and moves between members of a record, as in C.
+    It accesses numbers as other types, ``*(int *)&x``, and moves between members of a struct, as in C.
     """
 
     __slots__ = ("layout", "offset", "variable")
@@ -526,13 +526,13 @@ class InVariable(VariableAddress):
 
     @property
     def here(self) -> Any:
-        """The record at the pointer: a part of the variable, or bytes that are seen as one."""
-        record = self.variable.part(self.offset, self.layout)
-        if record is None and hasattr(self.layout, "fields"):
+        """The struct at the pointer: a part of the variable, or bytes that are seen as one."""
+        struct = self.variable.part(self.offset, self.layout)
+        if struct is None and hasattr(self.layout, "fields"):
             return self.layout.among(InVariable(self, uint8, 0))
-        if record is None:  # a register
+        if struct is None:  # a register
             raise self._past(self.offset)
-        return record
+        return struct
 
     def _past(self, at: int) -> OutOfBounds:
         """Return the fault of an access at byte *at*, outside the variable."""
@@ -626,7 +626,7 @@ def past(i: int, size: int) -> OutOfBounds:
 def outside(at: int, size: int, element: int, count: int = 0) -> OutOfBounds:
     """Return the fault of an access of *size* bytes at byte *at*, outside a variable.
 
-    The variable is an array of *count* elements of *element* bytes; without *count*, a record of *element*
+    The variable is an array of *count* elements of *element* bytes; without *count*, a struct of *element*
     bytes, or a number (*element* is 0).
     """
     if count:
@@ -635,13 +635,13 @@ def outside(at: int, size: int, element: int, count: int = 0) -> OutOfBounds:
 
 
 def size_of(variable: Any) -> int:
-    """Return the size in bytes of a variable, of a record, or of the target of a pointer."""
+    """Return the size in bytes of a variable, of a struct, or of the target of a pointer."""
     # Layouts of pointers have no size attribute; a pointer has eight bytes.
     return int(getattr(variable.layout, "size", 8))
 
 
 def copy(value: object) -> Any:
-    """Return a value for passing by value: a copy of a record; numbers and pointers unchanged."""
+    """Return a value for passing by value: a copy of a struct; numbers and pointers unchanged."""
     copied = getattr(value, "copied", None)
     return value if copied is None else copied()
 
@@ -658,7 +658,7 @@ def see(pointer: Pointer, layout: Layout) -> Any:
 
 
 def seen(pointer: Pointer, layout: Layout) -> Any:
-    """Return *pointer* cast to records or pointers."""
+    """Return *pointer* cast to structs or pointers."""
     return see(pointer, layout) if isinstance(pointer, Ptr) else pointer.cast(layout)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlusim.arch.dtypes import DType
 from mlusim.bangc import names, types as t
-from mlusim.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout
+from mlusim.bangc.runtime.layouts import ArrayLayout, PointerLayout, StructLayout
 from mlusim.bangc.runtime.pointers import Layout, Pointer, no_number
 from mlusim.bangc.runtime.variables import LonePointer
 from mlusim.errors import Unsupported
@@ -89,36 +89,36 @@ def _register_layout(dtype: DType) -> RegisterLayout:
 
 def resolve(wanted: Mapping[str, t.Type], find: Find) -> dict[str, Any]:
     """Return the layouts for layout names; *find* resolves integers to pointers."""
-    records: dict[str, RecordLayout] = {}
+    structs: dict[str, StructLayout] = {}
     meanings: dict[str, Any] = {}
     for name, kind in wanted.items():
         if name.startswith(names.NUMBER) and isinstance(kind, t.Arithmetic):
             meanings[name] = t.memory_dtype(kind).dtype.type
         else:
-            meanings[name] = layout(kind, find, records)
+            meanings[name] = layout(kind, find, structs)
     return meanings
 
 
-def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout]) -> Any:
+def layout(kind: t.Type, find: Find, structs: dict[str, StructLayout]) -> Any:
     """Return the layout of a type."""
     while isinstance(kind, t.Pointer) and kind.reference:
         kind = t.Pointer(kind.to)
     if isinstance(kind, t.Arithmetic):
         return t.memory_dtype(kind)
     if isinstance(kind, t.Pointer):
-        return PointerLayout(layout(kind.to, find, records), find)
+        return PointerLayout(layout(kind.to, find, structs), find)
     if isinstance(kind, t.Array):
-        return ArrayLayout(layout(kind.of, find, records), kind.count)
+        return ArrayLayout(layout(kind.of, find, structs), kind.count)
     if isinstance(kind, t.VectorRegister):
         return _register_layout(kind.dtype)
-    if isinstance(kind, t.Record):
-        record = records.get(kind.name)
-        if record is None:
-            # Registered before its fields: a record may contain a pointer to itself.
-            record = records[kind.name] = RecordLayout(kind)
-            record.fields = {
-                t.attribute_of(f.name): (layout(f.type, find, records), f.offset) for f in kind.fields
+    if isinstance(kind, t.Struct):
+        struct = structs.get(kind.name)
+        if struct is None:
+            # Registered before its fields: a struct may contain a pointer to itself.
+            struct = structs[kind.name] = StructLayout(kind)
+            struct.fields = {
+                t.attribute_of(f.name): (layout(f.type, find, structs), f.offset) for f in kind.fields
             }
-        return record
+        return struct
     # void, or a class of the host: such a pointer moves by bytes.
     return t.DTYPE_OF[t.UINT8]

@@ -32,7 +32,7 @@ class LonePointer(Unplaced):
         return size_of(self)
 
     def part(self, at: int, layout: Layout) -> Any:  # noqa: ARG002 - a number or a pointer has none
-        """Return the record of *layout* at byte *at*, or None."""
+        """Return the struct of *layout* at byte *at*, or None."""
         return None
 
     def leaf(self, at: int) -> tuple[Any, int]:

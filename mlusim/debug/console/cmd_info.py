@@ -173,7 +173,7 @@ def _macro(session: "DebugSession", words: str) -> str:
 
 def _launch(session: "DebugSession", _words: str) -> str:
     paused, recorded = session.look(), session.recorded
-    request, options = paused.session.request, paused.session.request.options
+    request, options = paused.machine.request, paused.machine.request.options
     seed = f", seed {options.seed}" if options.seed is not None else ""
     head = [
         (f"launch {recorded.index}", launch_text(paused)),
@@ -196,7 +196,7 @@ def _launches(session: "DebugSession", _words: str) -> str:
 
 def _time(session: "DebugSession", _words: str) -> str:
     clock = clock_of(session.runs, session.recorded.index)
-    mhz = session.recorded.session.board.clock_mhz
+    mhz = session.recorded.machine.board.clock_mhz
     rows = []
     for core in session.look().cores:
         time = clock.at(name_of(core), session.position.moment)
@@ -215,7 +215,7 @@ def _changes(session: "DebugSession", _words: str) -> str:
 
 
 def _printed(session: "DebugSession", _words: str) -> str:
-    lines = [line.removesuffix("\n") for line in session.look().session.printed]
+    lines = [line.removesuffix("\n") for line in session.look().machine.printed]
     return "\n".join(lines) or "__bang_printf has printed nothing yet"
 
 

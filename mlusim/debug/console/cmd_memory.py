@@ -372,18 +372,18 @@ def _type_of(session: "DebugSession", words: str) -> "t.Type | str | None":
 
 
 def _defined(kind: t.Type, enumerations: "Mapping[str, Mapping[str, int]]") -> str:
-    """Return the definition of a C type: the members of a record, also behind a pointer or in an array, or the values of an enumeration."""
-    if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Record):
+    """Return the definition of a C type: the members of a struct, also behind a pointer or in an array, or the values of an enumeration."""
+    if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Struct):
         return f"{_members(kind.to)} {'&' if kind.reference else '*'}  // to {_bytes(kind.to)}"
-    if isinstance(kind, t.Array) and isinstance(kind.of, t.Record):
+    if isinstance(kind, t.Array) and isinstance(kind.of, t.Struct):
         return f"{_members(kind.of)} [{kind.count}]  // each of {_bytes(kind.of)}"
     if isinstance(kind, t.Arithmetic) and kind.name in enumerations:
         numbers = ", ".join(f"{name} = {number}" for name, number in enumerations[kind.name].items())
         return f"enum {kind.name} {{{numbers}}}"
-    return f"{_members(kind)}  // {_bytes(kind)}" if isinstance(kind, t.Record) else str(kind)
+    return f"{_members(kind)}  // {_bytes(kind)}" if isinstance(kind, t.Struct) else str(kind)
 
 
-def _members(kind: t.Record) -> str:
+def _members(kind: t.Struct) -> str:
     rows = [f"  {declared_as(str(f.type), f.name)};  // offset {f.offset}" for f in kind.fields]
     return "\n".join([f"{'union' if kind.union else 'struct'} {kind.name} {{", *rows, "}"])
 

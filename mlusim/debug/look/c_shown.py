@@ -1,4 +1,4 @@
-"""Display of C values: records by their members, arrays by their elements, enumerations by their names."""
+"""Display of C values: structs by their members, arrays by their elements, enumerations by their names."""
 
 from collections.abc import Mapping
 from types import FrameType
@@ -9,7 +9,7 @@ from attrs import frozen
 
 from mlusim.bangc import types as t
 from mlusim.bangc.c_values import Enumerator, Letter, Truth, Typed
-from mlusim.bangc.runtime.layouts import ArrayLayout, Object, PointerArray, RecordPointer
+from mlusim.bangc.runtime.layouts import ArrayLayout, Object, PointerArray, StructPointer
 from mlusim.bangc.runtime.pointers import Items, see
 from mlusim.bangc.runtime.variables import Cell
 from mlusim.counted import plural
@@ -41,7 +41,7 @@ def in_form(value: Any, letter: str, bits: int = 0) -> str:
     if isinstance(value, Ptr):
         value = value.address
     if not isinstance(value, int | float | np.generic):
-        raise UsageError(f"print/{letter} takes numbers, pointers, arrays and records, and this is {value!r}")
+        raise UsageError(f"print/{letter} takes numbers, pointers, arrays and structs, and this is {value!r}")
     if letter == "f":
         return f"{float(value):.9g}"
     if not np.isfinite(float(value)):
@@ -65,7 +65,7 @@ Enumerations = Mapping[str, Mapping[str, int]]
 
 @frozen(eq=False)
 class CValue(Parted):
-    """A C value with parts: a record, an array, or a pointer to a record."""
+    """A C value with parts: a struct, an array, or a pointer to a struct."""
 
     value: Any
     type: t.Type
@@ -121,7 +121,7 @@ def bits_of(kind: t.Type | None) -> int:
 
 
 def elements_from(answer: Answer, count: int, place: str) -> CValue | None:
-    """Return *count* records, or elements outside of memory, from *place* on, whose value is *answer*; None for numbers in memory.
+    """Return *count* structs, or elements outside of memory, from *place* on, whose value is *answer*; None for numbers in memory.
 
     Raises `UsageError` if there are fewer.
     """
@@ -145,7 +145,7 @@ def _begun(typed: Typed) -> tuple[Any, t.Type, int] | None:
     kind = t.element_of(kind)  # those of an array are adjacent
     if isinstance(held, Items):
         return held, kind, len(held.items) - held.offset
-    if isinstance(held, RecordPointer) and isinstance(kind, t.Record):
+    if isinstance(held, StructPointer) and isinstance(kind, t.Struct):
         return held, kind, (held.raw.view.size - held.raw.index) // kind.size
     if isinstance(held, Object | Cell):
         return Items([held.here], None), kind, 1
@@ -166,7 +166,7 @@ def shown_local(scope: "FrameNames", name: str, value: Any) -> Any:
     if local is None:
         return value
     kind = local.type
-    if isinstance(kind, t.Pointer) and kind.reference and isinstance(kind.to, t.Record):
+    if isinstance(kind, t.Pointer) and kind.reference and isinstance(kind.to, t.Struct):
         kind = kind.to
     return seen(value, kind, scope.module.enumerations)
 
@@ -183,24 +183,24 @@ def seen(value: Any, kind: t.Type, enumerations: Enumerations, *, whole: bool = 
         if names is None or not isinstance(value, int | np.integer):
             return Letter.of(value, kind)
         return Enumerator.of(value, names)
-    record = kind.to if isinstance(kind, t.Pointer) else kind
-    if isinstance(record, t.Record) and isinstance(value, Object | RecordPointer):
+    struct = kind.to if isinstance(kind, t.Pointer) else kind
+    if isinstance(struct, t.Struct) and isinstance(value, Object | StructPointer):
         return CValue(value, kind, enumerations)
-    if isinstance(kind, t.Array) and isinstance(value, Items | RecordPointer | PointerArray):
+    if isinstance(kind, t.Array) and isinstance(value, Items | StructPointer | PointerArray):
         return CValue(value, kind, enumerations)
     if isinstance(kind, t.Array) and isinstance(value, Ptr):
         rest = value.view.size - value.index
-        # If more bytes follow the array, as after a member of a record, only its own elements are shown.
+        # If more bytes follow the array, as after a member of a struct, only its own elements are shown.
         return CValue(value, kind, enumerations) if whole or t.elements_in(kind) < rest else value
     return value
 
 
 def _fields(kind: t.Type) -> tuple[t.Field, ...]:
-    return kind.fields if isinstance(kind, t.Record) else ()
+    return kind.fields if isinstance(kind, t.Struct) else ()
 
 
 def _element(array: Any, n: int, kind: t.Type) -> Any:
-    """Return the *n*-th number or record, or the beginning of the *n*-th inner array of an array of arrays."""
+    """Return the *n*-th number or struct, or the beginning of the *n*-th inner array of an array of arrays."""
     if isinstance(array, Items) and not isinstance(kind, t.Array):
         return array.items[array.offset + n]
     place = array + n
@@ -208,8 +208,8 @@ def _element(array: Any, n: int, kind: t.Type) -> Any:
 
 
 def _member(holder: Any, field: t.Field) -> Any:
-    """Return a member of a record, from memory without a counted load."""
-    if not isinstance(holder, RecordPointer):
+    """Return a member of a struct, from memory without a counted load."""
+    if not isinstance(holder, StructPointer):
         return getattr(holder, t.attribute_of(field.name))
     layout, offset = holder.layout.fields[t.attribute_of(field.name)]
     place = see(holder.raw + offset, layout.leaf if isinstance(layout, ArrayLayout) else layout)

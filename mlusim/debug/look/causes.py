@@ -449,7 +449,7 @@ def key_of(load: LoadedBytes) -> tuple[Any, ...]:
 
 
 def _is_value(value: Any) -> bool:
-    """Return whether *value* is shown and followed: a number, a record, a tuple with a number in it."""
+    """Return whether *value* is shown and followed: a number, a struct, a tuple with a number in it."""
     if isinstance(value, tuple):
         return any(isinstance(member, int | float) for member in value)
     return isinstance(value, _FOLLOWED)

@@ -105,21 +105,21 @@ def clock_of(runs: RunMaker, launch: int) -> PredictedTimes:
 
 def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[TimeSpan]], dict[Key, list[TimeSpan]], float]:
     """Return the spans of issues and of flights, in order, by core, name and line; and the launch's time."""
-    session, _ = recorded.again([EveryStep()], timing=True)
+    machine, _ = recorded.again([EveryStep()], timing=True)
     ear = Ear(ShownOutput())
     ear.loud = False
     try:
         with ear.listening():
-            session.run()
+            machine.run()
     except (Fault, Exception) as error:  # noqa: BLE001 - any exception of the kernel
         raise UsageError(
             f"launch {recorded.index} ends with {type(error).__name__}, so it has no predicted time"
         ) from None
-    unions, tasks = session.kind.unions, session.tally.tasks
-    predicted = predict(GroupedTasks(tasks, session.board), session.board, session.board.places(unions))
+    unions, tasks = machine.kind.unions, machine.tally.tasks
+    predicted = predict(GroupedTasks(tasks, machine.board), machine.board, machine.board.places(unions))
     spans: dict[Key, list[TimeSpan]] = {}
     flights: dict[Key, list[TimeSpan]] = {}
-    for scene in Timeline(predicted.spans, tasks, session.board, unions).scenes():
+    for scene in Timeline(predicted.spans, tasks, machine.board, unions).scenes():
         for span in scene.spans:
             if span.where != "wait" and span.line:
                 core = scene.cores[span.member]

@@ -264,8 +264,8 @@ def _place_lines(paused: PausedRun, stop: stops.Stop) -> list[str]:
 
 def launch_text(paused: PausedRun) -> str:
     """Return the launch in one line: the kernel, its grid, its kind, the board."""
-    request = paused.session.request
+    request = paused.machine.request
     return (
         f"{request.kernel.name} with dim {' x '.join(map(str, request.dim))}, {request.kind.name}, "
-        f"on {paused.session.board.name}"
+        f"on {paused.machine.board.name}"
     )

@@ -144,7 +144,7 @@ class Probe:
     """The port of the debugger's own pointers: loads are not counted, and stores are refused."""
 
     place: Any = None
-    session: Any = None
+    machine: Any = None
     direct = False
 
     def __init__(self) -> None:
@@ -364,7 +364,7 @@ def c_scope(
 
 
 def members_of(text: str, frame: FrameType | None, core: "Core | None") -> list[str]:
-    """Return the members of the record *text*, or of the record that *text* points to, in a frame of BANG C; none for other values."""
+    """Return the members of the struct *text*, or of the struct that *text* points to, in a frame of BANG C; none for other values."""
     try:
         kind = ask(parse(text), frame, core).type
     except UsageError:

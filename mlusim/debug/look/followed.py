@@ -49,7 +49,7 @@ class FollowedTrail:
     @property
     def paused(self) -> PausedRun:
         """The machine at the end of the trail."""
-        return PausedRun(self.run.recorded, self.run.session, self.run.tracer, self.run.stopped)
+        return PausedRun(self.run.recorded, self.run.machine, self.run.tracer, self.run.stopped)
 
     def calls(self, where: int, event: int) -> list[int]:
         """Return the calls made by the statement *event* of activation *where*, as activations."""

@@ -340,7 +340,7 @@ class OriginSearch:
         run = self._all.aside(Position(launch, until), since=max(0, last - window), watching=log)
         self._replicas.append(run)
         self._logs[launch].append(
-            _Segment(log, until, PausedRun(run.recorded, run.session, run.tracer, run.stopped))
+            _Segment(log, until, PausedRun(run.recorded, run.machine, run.tracer, run.stopped))
         )
 
     def close(self) -> None:

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from mlusim.debug.run.launches import KeptLaunch
     from mlusim.debug.run.moments import RunObserver
     from mlusim.machine.core import Core
-    from mlusim.machine.session import Session
+    from mlusim.machine.machine import Machine
 
 
 @define(eq=False)
 class PausedRun:
-    """One launch at one position: its session, its active cores, and the reason of the stop."""
+    """One launch at one position: its machine, its active cores, and the reason of the stop."""
 
     recorded: "KeptLaunch"
-    session: "Session"
+    machine: "Machine"
     observed: "RunObserver"
     stop: Stop
 
@@ -57,7 +57,7 @@ class PausedRun:
     @property
     def nram_regions(self) -> Iterator[tuple[int, Any]]:
         """The regions of plans that tasks have placed in NRAM, then those of the launch's plan: (byte of NRAM, region)."""
-        base, asked = self.base(NRAM), self.session.request.options.layout
+        base, asked = self.base(NRAM), self.machine.request.options.layout
         live = [p for core in self.cores for p in self.placements(core) if p.allocation.space is NRAM]
         plans = [(p.allocation.address - base + p.start, p.layout) for p in live]
         for start, layout in plans if asked is None else (*plans, (0, asked)):
@@ -81,8 +81,8 @@ class PausedRun:
         A pointer to bytes, as a host program has from ``cnrtMalloc``, has the element type of the kernel's parameter.
         """
         tensors = {}
-        types = self.session.request.kernel.element_types
-        for name, argument in zip(self.recorded.parameters, self.session.request.arguments, strict=True):
+        types = self.machine.request.kernel.element_types
+        for name, argument in zip(self.recorded.parameters, self.machine.request.arguments, strict=True):
             allocation = tensor_of(argument)
             if allocation is not None:
                 as_given = name not in types or not isinstance(argument, Ptr)
@@ -112,7 +112,7 @@ class PausedRun:
 
     def base(self, space: Space) -> int:
         """Return the address from which offsets in *space* count."""
-        arch = self.session.board.arch
+        arch = self.machine.board.arch
         bases = {NRAM: arch.nram_base, WRAM: arch.wram_base, SRAM: arch.sram_base}
         return bases.get(space, GDRAM_BASE if space is GDRAM else LDRAM_BASE)
 
@@ -166,16 +166,16 @@ def need_core(paused: PausedRun, name: str) -> "Core":
 
 def no_such_task(paused: PausedRun, name: str) -> str:
     """Return a sentence about why the launch has no core *name*, or "" if it has one."""
-    x, y, z = paused.session.dim
+    x, y, z = paused.machine.dim
     number, memory = int(name.removeprefix("task ").rstrip("m")), name.endswith("m")
-    board = paused.session.board
+    board = paused.machine.board
     if number >= x * y * z:
         has = f"the tasks 0 to {x * y * z - 1}" if x * y * z > 1 else "task 0 only"
         return f"the launch has {has}, and no {name}"
     if not memory:
         return ""
-    if not (paused.session.kind.unions and board.arch.memory_core):
-        return f"the launch has no memory cores: {paused.session.kind.name} on {board.name}"
+    if not (paused.machine.kind.unions and board.arch.memory_core):
+        return f"the launch has no memory cores: {paused.machine.kind.name} on {board.name}"
     width = board.arch.cores_per_cluster
     if number % x % width:
         return f"a memory core is named after the first task of its cluster, 0m, {width}m and so on; there is no {name}"

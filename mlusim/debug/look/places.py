@@ -60,10 +60,10 @@ def ahead(text: str, paused: PausedRun) -> ByteSpan | None:
     if form is not None and form[1].upper() != GDRAM.name:
         space = next(s for s in SPACES if s.name == form[1].upper())
         first, count = _offset(form), int(form[4], 0) if form[4] else 1
-        size = paused.session.memory_limits.get(space.name, LDRAM_SIZE)
+        size = paused.machine.memory_limits.get(space.name, LDRAM_SIZE)
         if not 0 <= first < first + count <= size:
             raise UsageError(
-                f"{text} is not a run of bytes of {space}, which has {size} on {paused.session.board.name}"
+                f"{text} is not a run of bytes of {space}, which has {size} on {paused.machine.board.name}"
             )
         low = paused.base(space) + first
         return ByteSpan(space, low, low + count, text, anyone=True)
@@ -295,7 +295,7 @@ def names_of(focus: Focus) -> dict[str, Any]:
     """Return the pointers that an expression may name in addition to the frame's variables."""
     tensors, regions = tensor_pointers(focus.paused), region_pointers(focus)
     both = {"tensor": SimpleNamespace(**tensors), "region": SimpleNamespace(**regions)}
-    scopes = getattr(focus.paused.session.request.kernel.body, "__globals__", {}).get(SCOPES)
+    scopes = getattr(focus.paused.machine.request.kernel.body, "__globals__", {}).get(SCOPES)
     of_c = {} if scopes is None else {SCOPES: scopes}  # for expressions outside of any function
     return {**of_c, **both, **declared_pointers(focus), **tensors, **regions}
 

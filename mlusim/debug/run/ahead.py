@@ -79,16 +79,16 @@ def first_stop(
     that everything has to be observed: a task that is active in the run *here* may reach a breakpoint, or nothing is
     known, since Python runs the launch or compiling would take longer.
     """
-    session, sought = recorded.session, [_sought(place) for place in points]
+    machine, sought = recorded.machine, [_sought(place) for place in points]
     # C follows the default schedule on the program's own bytes; anything else needs observation in Python.
-    if session.native is None or recorded.edits or explored(session):
+    if machine.native is None or recorded.edits or explored(machine):
         return 0, 0
-    engine = Engine.asked(session.request.options.engine)
-    if None in sought or not engine.is_worth_compiling(session.request):
+    engine = Engine.asked(machine.request.options.engine)
+    if None in sought or not engine.is_worth_compiling(machine.request):
         return 0, 0
     wanted = [place for place in sought if place is not None]
     # A line could be missed if C does not count every visit.
-    plan: LinkPlan = session.request.kernel.plan  # type: ignore[attr-defined] # of BANG C
+    plan: LinkPlan = machine.request.kernel.plan  # type: ignore[attr-defined] # of BANG C
     if not Lines().union(*(place.lines or () for place in wanted)) <= told_lines(plan):
         return 0, 0
     if recorded.passed is None:
@@ -128,8 +128,8 @@ def _sought(point: stops.Breakpoint) -> Sought | None:
 
 def _passed(recorded: KeptLaunch, engine: Engine) -> PassedLaunch:
     """Let C run the launch, on copies of its tensors, and count the lines of its tasks; return a failed launch without tasks if C cannot."""
-    session = recorded.session
-    loaded = engine.counting(session.request.kernel, session.board.arch)
+    machine = recorded.machine
+    loaded = engine.counting(machine.request.kernel, machine.board.arch)
     if loaded is None:
         return PassedLaunch((), (), failed=True)
     covers, order = loaded.program.covers, _Order(recorded)
@@ -203,7 +203,7 @@ def _sort_lines(
 
 def reaching(points: Iterable[stops.Breakpoint], recorded: KeptLaunch) -> list[stops.Breakpoint]:
     """Return the breakpoints of *points* that can stop in a launch, as far as its code and its tensors show."""
-    plan = getattr(recorded.session.request.kernel, "plan", None)
+    plan = getattr(recorded.machine.request.kernel, "plan", None)
     if plan is None:
         return list(points)
     return [point for point in points if _reaches(point.location, recorded, plan)]
@@ -248,7 +248,7 @@ def _lines(plan: object) -> Lines:
 
 def finds_nothing(recorded: KeptLaunch, checks: Iterable[str]) -> bool:
     """Return whether C has run the launch on copies of its tensors, and *checks* have no findings; False if C cannot tell."""
-    if recorded.session.native is None or recorded.edits or explored(recorded.session):
+    if recorded.machine.native is None or recorded.edits or explored(recorded.machine):
         return False
     copied, _ = recorded.again(())
     checkers = observers_of(checks)

@@ -20,7 +20,7 @@ from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.pointer import Ptr, View
 
 if TYPE_CHECKING:
-    from mlusim.machine.session import Session
+    from mlusim.machine.machine import Machine
 
 # C's record of a launch that it has run: its tasks, and the lines that each of them reached.
 
@@ -77,7 +77,7 @@ class KeptLaunch:
     """
 
     index: int
-    session: "Session"
+    machine: "Machine"
     tensors: dict[Allocation, Bytes] | None
     owned: Owned
     milestones: Milestones
@@ -93,16 +93,16 @@ class KeptLaunch:
     passed: PassedLaunch | None = None
 
     @classmethod
-    def of(cls, index: int, session: "Session", room: int) -> "KeptLaunch":
+    def of(cls, index: int, machine: "Machine", room: int) -> "KeptLaunch":
         """Store the launch that is about to begin; its snapshots may take *room* bytes."""
-        memories = session.given
+        memories = machine.given
         # Read-only tensors need no copy.
         tensors = {a: a.raw.copy() for a in memories if a.writable}
-        body = session.request.kernel.body
+        body = machine.request.kernel.body
         code = getattr(body, "__code__", None)
         owned = Owned(code.co_filename if code is not None else "", getattr(body, "__globals__", None))
         pins = Pins.of(body, owned)
-        return cls(index, session, tensors, owned, Milestones(room), copy.deepcopy(session.choices), pins)
+        return cls(index, machine, tensors, owned, Milestones(room), copy.deepcopy(machine.choices), pins)
 
     def change(self, edit: Edit) -> None:
         """Add a change by hand; drop the changes at later positions, and everything that was counted in runs without this one."""
@@ -114,7 +114,7 @@ class KeptLaunch:
 
     def unwatched(self, mark: Mark | None) -> tuple[int, int]:
         """Return how many groups of tasks, and cores of the next group, C may run on the way to *mark*; None: to the end."""
-        if self.session.native is None or self.edits or explored(self.session):
+        if self.machine.native is None or self.edits or explored(self.machine):
             return 0, 0
         if mark is not None:
             return max(mark.groups, 0), mark.members
@@ -128,23 +128,23 @@ class KeptLaunch:
     @property
     def homes(self) -> dict[Allocation, DType]:
         """The program's own allocations behind the tensors and pointers among the arguments, with their element types."""
-        request = self.session.request
+        request = self.machine.request
         arguments = ((allocation_of(a), a) for a in (*request.leaves, *request.variables))
         return {allocation: argument.dtype for allocation, argument in arguments if allocation is not None}
 
     @property
     def kernel(self) -> str:
         """The name of the kernel."""
-        return self.session.request.kernel.name
+        return self.machine.request.kernel.name
 
     @property
     def functions(self) -> list[UserFunction]:
         """The kernel and the functions that it can reach."""
-        return reachable(self.session.request.kernel.body, self.owned)
+        return reachable(self.machine.request.kernel.body, self.owned)
 
     def elsewhere(self, wanted: Callable[[str, str], bool]) -> list[UserFunction]:
         """Return the BANG C functions that kernels of the program can reach and for which *wanted*(file, name) is true."""
-        files: Iterable[Any] = getattr(self.session.request.kernel, "beside", tuple)()
+        files: Iterable[Any] = getattr(self.machine.request.kernel, "beside", tuple)()
         codes = (
             file.function(form.symbol).code
             for file in files
@@ -157,8 +157,8 @@ class KeptLaunch:
     @property
     def parameters(self) -> list[str]:
         """The names of the kernel's parameters, without ``mlu``; as many as there are arguments."""
-        count = len(self.session.request.arguments)
-        names = self.session.request.kernel.parameters
+        count = len(self.machine.request.arguments)
+        names = self.machine.request.kernel.parameters
         return [*names, *(f"argument{n}" for n in range(len(names), count))][:count]
 
     def again(
@@ -168,11 +168,11 @@ class KeptLaunch:
         *,
         timing: bool = False,
         in_c: tuple[int, int] = (0, 0),
-    ) -> "tuple[Session, dict[Allocation, Allocation]]":
-        """Return a session for another run of the launch, from its beginning or from *snapshot*.
+    ) -> "tuple[Machine, dict[Allocation, Allocation]]":
+        """Return a machine for another run of the launch, from its beginning or from *snapshot*.
 
         *in_c* says how many groups of tasks C runs first, and how many cores of the next group.
-        The session has copies of the tensors; the second value maps each tensor to its copy.
+        The machine has copies of the tensors; the second value maps each tensor to its copy.
         Raises `UsageError` if the initial bytes of the tensors were dropped.
         """
         contents = self.tensors if snapshot is None else snapshot.tensors
@@ -181,14 +181,14 @@ class KeptLaunch:
                 f"launch {self.index} is no longer in the debugger's history; start again with a larger --history"
             )
         copies: dict[Allocation, Allocation] = {}
-        request = self.session.request
+        request = self.machine.request
         arguments = [
             mapped(argument, lambda part: _copied(part, contents, copies), compiled=request.kernel.compiled)
             for argument in request.arguments
         ]
         variables = [_copied(variable, contents, copies) for variable in request.variables]
         groups = 0 if snapshot is None else snapshot.groups
-        session = self.session.again(
+        machine = self.machine.again(
             arguments,
             variables,
             observers,
@@ -199,8 +199,8 @@ class KeptLaunch:
             native_groups=in_c[0],
             native_members=in_c[1],
         )
-        session.printed += () if snapshot is None else snapshot.printed
-        return session, copies
+        machine.printed += () if snapshot is None else snapshot.printed
+        return machine, copies
 
 
 def _copied(argument: Any, contents: Mapping[Allocation, Bytes], copies: dict[Allocation, Allocation]) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mlusim.errors import Fault
     from mlusim.machine.cluster import Union
     from mlusim.machine.core import Core, RunningLaunch
-    from mlusim.machine.session import Session
+    from mlusim.machine.machine import Machine
 
 MARKS = 1 << 16  # marks stored for a launch; if there are more, every other one is dropped
 SNAPSHOTS = 12  # snapshots stored for a launch
@@ -36,7 +36,7 @@ class RunObserver(Observer):
     name = "debugger"
 
     def __init__(self) -> None:
-        self.session: Session | None = None
+        self.machine: Machine | None = None
         self.cores: list[Core] = []
         self.finished = 0  # the number of tasks and memory cores that have ended
         self.ended: set[str] = set()  # their names, as far as they were observed
@@ -46,8 +46,8 @@ class RunObserver(Observer):
         self.begun = 0  # the number of cores of that group that have begun
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Record the session of the launch."""
-        self.session = cast("Session", launch)
+        """Record the machine of the launch."""
+        self.machine = cast("Machine", launch)
 
     def task_begin(self, core: "Core") -> None:
         """Record the core that runs the task, and its group."""
@@ -214,17 +214,17 @@ LOCKING = tuple(number for number, name in enumerate(ISA) if name in ("bang_lock
 FEW = 16  # active cores whose counters are read at a rare event
 
 
-def explored(session: "Session") -> bool:
+def explored(machine: "Machine") -> bool:
     """Return whether the launch has another schedule than the default one."""
-    return session.choices is not None
+    return machine.choices is not None
 
 
-def counts_tell(session: "Session") -> bool:
-    """Return whether the counters of *session* determine its moments so far.
+def counts_tell(machine: "Machine") -> bool:
+    """Return whether the counters of *machine* determine its moments so far.
 
     They do not on boards of MLU2xx, which may copy on the vector pipe where others have an effect in flight.
     """
-    return session.board.arch.generation != 2 and not explored(session)
+    return machine.board.arch.generation != 2 and not explored(machine)
 
 
 def issues(core: "Core") -> int:
@@ -233,9 +233,9 @@ def issues(core: "Core") -> int:
     return sum(core.loads) + sum(core.stores) + sum(counts[number] for number in ANNOUNCED)
 
 
-def elapsed(session: "Session") -> tuple[int, int]:
-    """Return the numbers of rare events and moments of the ended tasks of *session*, from its tally."""
-    tally = session.tally
+def elapsed(machine: "Machine") -> tuple[int, int]:
+    """Return the numbers of rare events and moments of the ended tasks of *machine*, from its tally."""
+    tally = machine.tally
     counts, ended = tally.counts, len(tally.tasks)
     rare = 2 * ended + sum(counts[number] for number in WAITING)
     issued = tally.scalars + sum(counts[number] for number in ANNOUNCED)
@@ -260,13 +260,13 @@ def under_way(cores: "Iterable[Core]") -> tuple[int, int] | None:
 
 def mark_here(run: "RunObserver", groups: int, ending: "Core | None" = None) -> Mark | None:
     """Return the mark of the current rare event of *run*, where *groups* have begun and *ending* is a core at its end; None if the counters do not determine it."""
-    session = run.session
-    if session is None or not counts_tell(session) or len(run.cores) > FEW:
+    machine = run.machine
+    if machine is None or not counts_tell(machine) or len(run.cores) > FEW:
         return None
     found = under_way(run.cores)
     if found is None:
         return None
-    rare, moments = (a + b for a, b in zip(elapsed(session), found, strict=True))
+    rare, moments = (a + b for a, b in zip(elapsed(machine), found, strict=True))
     if run.only_latest(ending):
         return Mark(moments, rare, groups - 1, run.members(ending))
     return Mark(moments, rare)

@@ -16,7 +16,7 @@ from mlusim.memory.allocation import Allocation, Bytes
 if TYPE_CHECKING:
     from mlusim.errors import Fault
     from mlusim.machine.core import Core, RunningLaunch
-    from mlusim.machine.session import Session
+    from mlusim.machine.machine import Machine
     from mlusim.programs.program import Program
 
 LAUNCH, FAILED, ENDED = "at a launch", "in a fault", "ended"
@@ -106,8 +106,8 @@ class ProgramRun(RunObserver):
         """Store the launch, and pause."""
         super().launch_begin(launch)
         self.cores, self.finished, self.raised, self.failed = [], 0, None, None
-        assert self.session is not None
-        self.launches.append(KeptLaunch.of(len(self.launches) + 1, self.session, self.history // 4))
+        assert self.machine is not None
+        self.launches.append(KeptLaunch.of(len(self.launches) + 1, self.machine, self.history // 4))
         trim(self.launches, self.history)
         for earlier in self.launches[:-1]:
             earlier.milestones.forget()
@@ -128,23 +128,23 @@ class ProgramRun(RunObserver):
         self._events += 1
         if self._events % self._stride:
             return
-        kept, session = self.launches[-1], self.session
+        kept, machine = self.launches[-1], self.machine
         mark = None if kept.edits else mark_here(self, kept.groups, ending)
-        if mark is None or session is None:
+        if mark is None or machine is None:
             return
         self._noted += 1
         self._stride <<= self._noted % NOTED == 0
         kept.milestones.note(mark)
         if snapshot:
-            self._snapshot(kept, session, mark.moment, mark.rare - 1)
+            self._snapshot(kept, machine, mark.moment, mark.rare - 1)
 
-    def _snapshot(self, launch: KeptLaunch, session: "Session", moment: int, rare: int) -> None:
+    def _snapshot(self, launch: KeptLaunch, machine: "Machine", moment: int, rare: int) -> None:
         """Make a snapshot at the beginning of a group, if copying the tensors costs little compared with the run."""
         cheap = self._copied + launch.nbytes <= moment * COPIED
         if cheap and launch.milestones.wanted(moment, launch.nbytes):
             self._copied += launch.nbytes
             tensors = {allocation: allocation.raw.copy() for allocation in launch.tensors or ()}
-            ended, printed = frozenset(self.ended), tuple(session.printed)
+            ended, printed = frozenset(self.ended), tuple(machine.printed)
             groups, pieces = launch.groups - 1, self._ear.count
             launch.milestones.keep(
                 Snapshot(moment, rare, groups, self.finished, tensors, ended, pieces, printed)
@@ -159,10 +159,10 @@ class ProgramRun(RunObserver):
     def launch_end(self, launch: "RunningLaunch") -> None:
         """Replace the program's tensors by those of a run changed by hand; from here on output is the program's."""
         super().launch_end(launch)
-        kept, session = self.launches[-1], self.session
+        kept, machine = self.launches[-1], self.machine
         kept.ended = kept.groups
-        if not kept.edits and session is not None and counts_tell(session):
-            kept.moments = elapsed(session)[1] + 1
+        if not kept.edits and machine is not None and counts_tell(machine):
+            kept.moments = elapsed(machine)[1] + 1
         for original, raw in self.results.items():
             original.raw[:] = raw
         self.results = {}

@@ -50,18 +50,18 @@ class LaunchRun:
         self.checkers = observers_of(self.checks) if self.checks else ()
         # A checker needs every access, a change by hand its moment, and another schedule has no milestones to
         # begin at.
-        if self.checkers or recorded.edits or explored(recorded.session):
+        if self.checkers or recorded.edits or explored(recorded.machine):
             since = 0
         self.tracer = Tracer(recorded, self._pause)
         self.tracer.ear.loud = loud
         self._begin(since, [*self.checkers, self.tracer, *beside], ahead)
         self.stop: Stop | None = None
         self.inside = False
-        self._strand = Strand(self.session.run)
+        self._strand = Strand(self.machine.run)
         self._begun = False
 
     def _begin(self, since: int, observers: list[Any], ahead: tuple[int, int] | None) -> None:
-        """Make the session: from the last snapshot, or beyond the last mark, before moment *since*, or with C for the tasks *ahead*."""
+        """Make the machine: from the last snapshot, or beyond the last mark, before moment *since*, or with C for the tasks *ahead*."""
         recorded, to_the_end = self.recorded, since >= END
         snapshot = recorded.milestones.snapshot(since) if ahead is None else None
         mark = recorded.milestones.mark(since) if ahead is None else None
@@ -80,7 +80,7 @@ class LaunchRun:
             handed_over=ahead is not None,
         )
         in_c = ahead or (recorded.unwatched(mark) if asleep else (0, 0))
-        self.session, self.tracer.copies = recorded.again(observers, snapshot, in_c=in_c)
+        self.machine, self.tracer.copies = recorded.again(observers, snapshot, in_c=in_c)
 
     @property
     def ended(self) -> bool:

@@ -41,7 +41,7 @@ from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:
     from mlusim.debug.run.launches import KeptLaunch
-    from mlusim.machine.session import Session
+    from mlusim.machine.machine import Machine
 
 HISTORY = 1000  # moments that a run records
 STEPS = 4096  # steps whose stoppers are cached
@@ -71,7 +71,7 @@ class Tracer(RunObserver, Tracing):
             False  # whether Python runs the tasks by now, and whether that wakes the run
         )
         self._until = 0  # the last moment that may pass while dozing
-        self._elapsed: Callable[[Session], tuple[int, int]] = lambda _: (0, 0)
+        self._elapsed: Callable[[Machine], tuple[int, int]] = lambda _: (0, 0)
         self._base = 0, 0  # rare events and moments before the snapshot with which the run began
         self._watches: dict[Core, tuple[Any, Any]] = {}
         self._rare_events = self._groups = 0
@@ -108,7 +108,7 @@ class Tracer(RunObserver, Tracing):
         self,
         snapshot: Snapshot | None,
         wake: Mark | None,
-        elapsed: "Callable[[Session], tuple[int, int]]",
+        elapsed: "Callable[[Machine], tuple[int, int]]",
         *,
         asleep: bool,
         since: int,
@@ -117,7 +117,7 @@ class Tracer(RunObserver, Tracing):
         """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or, without one, never.
 
         If C runs the first tasks (*handed_over*), the run wakes when Python runs its first task; nothing is then
-        announced before moment *since*.  *elapsed* returns the numbers of rare events and moments of a session's
+        announced before moment *since*.  *elapsed* returns the numbers of rare events and moments of a machine's
         ended tasks.
         """
         if snapshot is not None:
@@ -170,8 +170,8 @@ class Tracer(RunObserver, Tracing):
             core.listen(*((None, None) if self.asleep else self._dozing(core)))
         if core.union is not before:
             self._begin_group()
-        if self.asleep and core.in_python and not self._in_python and self.session is not None:
-            self._take_over(self.session)
+        if self.asleep and core.in_python and not self._in_python and self.machine is not None:
+            self._take_over(self.machine)
         if self.tracing:
             sys.settrace(self._call)
         self._rare(BEGIN, core, "task begins")
@@ -250,9 +250,9 @@ class Tracer(RunObserver, Tracing):
             self.dozing = False
             self._listen()
 
-    def _take_over(self, session: "Session") -> None:
+    def _take_over(self, machine: "Machine") -> None:
         """Count the moments that C has run, in which waits and instructions are not announced; wake if C has handed the run over."""
-        rare, moments = self._elapsed(session)
+        rare, moments = self._elapsed(machine)
         self._in_python, self._rare_events = True, self._base[0] + rare
         if self._handed_over:
             self.asleep, self.moment = False, self._base[1] + moments
@@ -284,9 +284,9 @@ class Tracer(RunObserver, Tracing):
 
     def _begin_group(self) -> None:
         """Begin a group of tasks; if no other is active, a snapshot may be made."""
-        session, milestones = self.session, self._milestones
+        machine, milestones = self.machine, self._milestones
         quiescent = (
-            session is not None and len(self.cores) == 1 and not session.locks and not explored(session)
+            machine is not None and len(self.cores) == 1 and not machine.locks and not explored(machine)
         )
         nbytes = sum(copy.nbytes for copy in self.copies.values())
         if quiescent and not self.asleep and milestones.wanted(self.moment + 1, nbytes):
@@ -303,7 +303,7 @@ class Tracer(RunObserver, Tracing):
             tensors,
             frozenset(self.ended),
             self.ear.count,
-            tuple(self.session.printed) if self.session is not None else (),
+            tuple(self.machine.printed) if self.machine is not None else (),
         )
 
     def _last(self, kind: str, core: Core | None) -> None:
@@ -387,7 +387,7 @@ class Tracer(RunObserver, Tracing):
 
     def frame_of(self, core: Core) -> FrameType | None:
         """Return the kernel frame of *core*, called during the run."""
-        running = self.session is not None and self.session.scheduler.running is core
+        running = self.machine is not None and self.machine.scheduler.running is core
         if running:
             return kernel_frame(sys._getframe())  # noqa: SLF001 - the kernel, behind mlusim's own frames
         return kernel_frame(core.carrier.frame if core.carrier is not None else None)
@@ -408,8 +408,8 @@ class Tracer(RunObserver, Tracing):
             if core.carrier is not None and core.carrier.frame is not None:
                 self._mark(core.carrier.frame, core)
                 core.carrier.trace = self._call
-        if self.session is not None and self.session.scheduler.running is not None:
-            self._mark(sys._getframe(), self.session.scheduler.running)  # noqa: SLF001 - the frames of the core that runs
+        if self.machine is not None and self.machine.scheduler.running is not None:
+            self._mark(sys._getframe(), self.machine.scheduler.running)  # noqa: SLF001 - the frames of the core that runs
             sys.settrace(self._call)
 
     def _mark(self, frame: FrameType | None, core: Core) -> None:
@@ -436,7 +436,7 @@ class Tracer(RunObserver, Tracing):
         # Python also calls this for mlusim's own functions, which are excluded first.
         if frame.f_code.co_filename in self._foreign or not self._owned(frame.f_code.co_filename):
             return None
-        core = self.session.scheduler.running if self.session is not None else None
+        core = self.machine.scheduler.running if self.machine is not None else None
         asked = self._line_stoppers
         if asked and self._goal_lines <= 0 and not any(s.follows_lines(core) for s in asked):
             return None
@@ -465,14 +465,14 @@ class Tracer(RunObserver, Tracing):
             for stopper in self._line_stoppers:
                 stopper.at_return(frame, argument)
         elif event == "opcode":
-            core = self.session.scheduler.running if self.session is not None else None
+            core = self.machine.scheduler.running if self.machine is not None else None
             for stopper in self._line_stoppers:
                 if core is not None:
                     stopper.at_instruction(core, frame)
         return self._line if self.tracing else None
 
     def _at_line(self, frame: FrameType, entered: bool) -> None:
-        core = self.session.scheduler.running if self.session is not None else None
+        core = self.machine.scheduler.running if self.machine is not None else None
         if core is None:
             return
         if self._next_edit == self.moment:

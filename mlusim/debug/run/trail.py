@@ -251,7 +251,7 @@ def _function(frame: FrameType) -> FunctionPieces | None:
 
 
 def seen(raw: Any) -> Any:
-    """Return a copy of a variable's current value: the content of a cell, or the members of a record."""
+    """Return a copy of a variable's current value: the content of a cell, or the members of a struct."""
     kind = raw.__class__
     if kind is int or kind is float or kind is Ptr:
         return raw

@@ -46,11 +46,11 @@ def pieces_of(function: ir.Function, code: CodeType) -> FunctionPieces:
         tuple(p.name for p in function.parameters),
         {v.name: v.source_name for v in written},
         # Those that a statement may change that does not name them, and those that may lead to another variable.
-        tuple(v.name for v in written if v.storage is not ir.Storage.VALUE or isinstance(v.type, t.Record)),
+        tuple(v.name for v in written if v.storage is not ir.Storage.VALUE or isinstance(v.type, t.Struct)),
         tuple(
             v.name
             for v in written
-            if isinstance(v.type, t.Pointer) and isinstance(v.type.to, t.Arithmetic | t.Record)
+            if isinstance(v.type, t.Pointer) and isinstance(v.type.to, t.Arithmetic | t.Struct)
         ),
     )
 

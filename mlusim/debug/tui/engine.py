@@ -251,7 +251,7 @@ def _nram(session: "DebugSession") -> str:
     if not rows:
         return "\n".join(lines)
     regions = [PlacedRegion(r.name, r.dtype, r.elements, r.offset, r.nbytes) for r in rows]
-    launch = session.look().session
+    launch = session.look().machine
     capacity = launch.memory_limits["NRAM"]
     layout = layout_of_regions(launch.request.kernel.name, launch.board, "NRAM", capacity, regions)
     width = max(len(r.name) for r in rows)

@@ -7,7 +7,7 @@ them in no other way (`machine.native.sums`). If this does not hold, or after an
 lock, memory without a record), the bytes are restored, and the tasks run in order.
 
 If an earlier launch has shown the declarations of Block tasks, threads take tasks from a counter, all in C: one has
-the core that Python prepares, the others twins of it.  Making a session, a core and its first task in Python takes
+the core that Python prepares, the others twins of it.  Making a machine, a core and its first task in Python takes
 each thread 0.5 ms under a shared lock; a twin is a copy of the core's structure with memories of its own, and takes a
 tenth of that.  If a task calls Python, the attempt ends, and the launch runs in the other way.
 """
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from concurrent import futures
 
     from mlusim.isa.declare import Intrinsic
+    from mlusim.machine.machine import Machine
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.options import Request
-    from mlusim.machine.session import Session
     from mlusim.machine.tally import Tally
 else:  # for launches on threads
     (futures,) = lazy("concurrent.futures")
@@ -385,13 +385,13 @@ def threads_for(
     return 1
 
 
-def run_beside(session: "Session", many: int) -> bool:
-    """Run all tasks of *session* on *many* threads, and add their sums to its tally; return False if they have to run in order."""
-    limit = None if session.meter is None else session.meter.limit
-    if not session.alone or (limit is not None and limit.instructions is not None):
+def run_beside(machine: "Machine", many: int) -> bool:
+    """Run all tasks of *machine* on *many* threads, and add their sums to its tally; return False if they have to run in order."""
+    limit = None if machine.meter is None else machine.meter.limit
+    if not machine.alone or (limit is not None and limit.instructions is not None):
         return False
-    form, name = session.request.kernel.native, session.board.arch.name
-    launch = _Launch(session, many)
+    form, name = machine.request.kernel.native, machine.board.arch.name
+    launch = _Launch(machine, many)
     try:
         done = launch.run_together() or (name not in _mixing.get(form, ()) and launch.add_in_order())
         if not done and launch.mixes:
@@ -401,46 +401,46 @@ def run_beside(session: "Session", many: int) -> bool:
             _left.setdefault(form, set()).add(name)
         if not done:
             return False
-        session.threads = many
-        session.join(launch.tallies)
+        machine.threads = many
+        machine.join(launch.tallies)
         return True
     finally:
         launch.memory.end()
 
 
 class _Launch:
-    """The attempt to run all tasks of *session* on *many* threads; after a failure its changes are undone.
+    """The attempt to run all tasks of *machine* on *many* threads; after a failure its changes are undone.
 
     ``tallies`` are the sums of each thread.  ``dear`` says that later launches are faster in order.  ``mixes`` says
     that the only problem is that the tasks read or write memory that they add to.
     """
 
-    def __init__(self, session: "Session", many: int) -> None:
+    def __init__(self, machine: "Machine", many: int) -> None:
         # The off-chip memories that the kernel can access: by an argument, or by an address in memory.
         heaps = (
-            {a.heap for a in session.given if a.heap is not None} if session.native.program.follows else ()
+            {a.heap for a in machine.given if a.heap is not None} if machine.native.program.follows else ()
         )
-        within_reach = dict.fromkeys((*session.given, *(a for heap in heaps for a in heap.kept.values())))
-        self.memory = _Memory(list(within_reach), threads.only_read(session.request))
+        within_reach = dict.fromkeys((*machine.given, *(a for heap in heaps for a in heap.kept.values())))
+        self.memory = _Memory(list(within_reach), threads.only_read(machine.request))
         self.tallies: list[Tally] = []
         self.dear = False
-        self._session, self._many = session, many
-        self._form, self._arch = session.request.kernel.native, session.board.arch
+        self._machine, self._many = machine, many
+        self._form, self._arch = machine.request.kernel.native, machine.board.arch
         self._loaded = self._compiled()
-        self._groups = threads.groups_of(session.request, self._arch)
+        self._groups = threads.groups_of(machine.request, self._arch)
         self.mixes = self._loaded.program.adds
 
     def _compiled(self) -> "Loaded":
-        covered = self._session.counts is not None
+        covered = self._machine.counts is not None
         loaded: Loaded = self._form.loaded(self._arch, None, Mode.BESIDE, covered=covered)
         return loaded
 
     def run_together(self) -> bool:
         """Run all Block tasks on twins of one core, which threads take one by one, if an earlier launch has shown a task's declarations."""
-        program, session, name = self._loaded.program, self._session, self._arch.name
-        laid_out = tuple(session.memory_limits.values()) in program.locals
+        program, machine, name = self._loaded.program, self._machine, self._arch.name
+        laid_out = tuple(machine.memory_limits.values()) in program.locals
         apart_from_all = not (
-            program.adds or program.recursive or session.kind.unions or session.counts is not None
+            program.adds or program.recursive or machine.kind.unions or machine.counts is not None
         )
         if (
             not laid_out
@@ -450,14 +450,14 @@ class _Launch:
         ):
             return False
         ending, sums = threads.Ending(), Sums({}, self._many, IN_THE_RECORD)
-        tasks = session.block_tasks()
+        tasks = machine.block_tasks()
         crew = Crew(threads.pool(), self._many, tasks, lambda: Notes(self.memory, ending, sums), ending)
-        together = session.beside(self._loaded, crew.notes[0])
+        together = machine.beside(self._loaded, crew.notes[0])
         together.crew = crew
         try:
             together.run_some([self._groups - 1])  # requesting the last one runs all others
         except (Suspicion, MlusimError):
-            if session.meter is not None and session.meter.over:
+            if machine.meter is not None and machine.meter.over:
                 raise
             rows = None
         else:
@@ -465,8 +465,8 @@ class _Launch:
         if rows is None or not apart(rows):
             _not_together.setdefault(self._form, set()).add(name)
             self.memory.restore()
-            if session.meter is not None:
-                session.meter.begin_again()
+            if machine.meter is not None:
+                machine.meter.begin_again()
             return False
         self.tallies.append(together.tally)
         return True
@@ -497,7 +497,7 @@ class _Launch:
         if not alone:
             self.memory.restore()
             self.tallies.clear()
-            self._session.leave()
+            self._machine.leave()
         return alone
 
     def _waves(self, sums: Sequence[Sums]) -> "Rows | None":
@@ -529,13 +529,13 @@ class _Launch:
     def _wave(self, sums: Sequence[Sums], groups: "Callable[[int], Iterable[int]]") -> "Rows | None":
         """Run the groups of tasks that *groups* yields for each thread; return the record of their accesses."""
 
-        def part(ending: threads.Ending, place: int) -> "tuple[Session, Notes]":
+        def part(ending: threads.Ending, place: int) -> "tuple[Machine, Notes]":
             notes = Notes(self.memory, ending, sums[place])
-            session = self._session.beside(self._compiled(), notes)
-            session.scheduler.chains &= sums[place].manner == IN_THE_RECORD  # the records belong to a task
-            return session, notes
+            machine = self._machine.beside(self._compiled(), notes)
+            machine.scheduler.chains &= sums[place].manner == IN_THE_RECORD  # the records belong to a task
+            return machine, notes
 
-        parts = threads.Threads(self._session, self._many, part, groups).run()
+        parts = threads.Threads(self._machine, self._many, part, groups).run()
         if parts is None:
             return None
         self.tallies += [tally for tally, _ in parts]

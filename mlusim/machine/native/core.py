@@ -41,9 +41,9 @@ from mlusim.time.quantities import COUNTS, LOADS, STORES, TRAFFIC, WORK, CopyLoa
 
 if TYPE_CHECKING:
     from mlusim.machine.kernel import Kernel
+    from mlusim.machine.machine import Machine
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.native.screen import Looks
-    from mlusim.machine.session import Session
 
 
 class RegisterInC(Register):
@@ -140,22 +140,22 @@ _built_in = operator.attrgetter(*BUILT_INS)
 class NativeCore(Core):
     """One core whose kernel is C."""
 
-    session: "Session"
+    machine: "Machine"
     seat: Seat  # None before the first task, and once the core is released
     in_python = False
 
-    def __init__(self, session: "Session", place: TaskPlace, union: Union, cluster: Cluster | None) -> None:
+    def __init__(self, machine: "Machine", place: TaskPlace, union: Union, cluster: Cluster | None) -> None:
         self.c: Any = None
-        super().__init__(session, place, union, cluster)
+        super().__init__(machine, place, union, cluster)
         self._numbers: dict[Allocation, int] = {}
         self.views: list[View | None] = [None]  # the first view of each allocation, by number
         self._pythons: dict[int, Flight] = {}  # effects in flight that Python issued
         self._issued = 0
         self._meets = False  # whether it is in a barrier at C's request
         self._declaring: tuple[str, int] | None = None
-        self._loaded: Loaded = session.native
+        self._loaded: Loaded = machine.native
         self.texts = self._loaded.program.texts  # string literals of the kernel
-        self.screen: Looks | None = session.screen
+        self.screen: Looks | None = machine.screen
         self.seat = None  # type: ignore[assignment]
         self._start: Start | None = None
         self._shares = False  # whether it has cluster memory at file scope: it then runs no further task
@@ -176,8 +176,8 @@ class NativeCore(Core):
             if self._start is not None:
                 self._chain = self._foreseen(self._start)
         start, c, seat = self._start, self.c, self.seat
-        if self.session.counts is not None:
-            c.cover = self.session.counts.at(-1 if self.place.memory_core else self.place.task)
+        if self.machine.counts is not None:
+            c.cover = self.machine.counts.at(-1 if self.place.memory_core else self.place.task)
         try:
             if self._chain is None:
                 self._loaded.run(seat.at, seat.given.at)
@@ -200,8 +200,8 @@ class NativeCore(Core):
     @property
     def _may_follow(self) -> bool:
         """Return whether a chain is of use: another task may follow, or this is the first, whose arrays the next launch foresees."""
-        session = self.session
-        return self.place.task == 0 or session.crew is not None or session.scheduler.more_to_begin
+        machine = self.machine
+        return self.place.task == 0 or machine.crew is not None or machine.scheduler.more_to_begin
 
     def _foreseen(self, start: Start, *, team: bool = False) -> Chain | None:
         """Return the chain for all tasks, if an earlier launch has shown the arrays declared by the first one; None otherwise.
@@ -231,7 +231,7 @@ class NativeCore(Core):
     @property
     def _limits(self) -> tuple[int, ...]:
         """Return the sizes of the launch's memories, which determine the addresses of its arrays; a memory core has its own arrays."""
-        sizes = tuple(self.session.memory_limits.values())
+        sizes = tuple(self.machine.memory_limits.values())
         return (*sizes, 0) if self.place.memory_core else sizes
 
     def _chains(self, *, team: bool = False) -> bool:
@@ -264,7 +264,7 @@ class NativeCore(Core):
             DeclaredLocal(place, site, pointer.view, self.pointer(pointer), self._fill_of(pointer))
             for place, site, pointer in (self._declared if same else ())
         ]
-        crew = self.session.crew
+        crew = self.machine.crew
         most = self._most if crew is None else len(crew.tasks)
         return Chain(start.views - 1, self._fresh(start), start.places, arrays, most)
 
@@ -301,12 +301,12 @@ class NativeCore(Core):
         return 0 if self.place.memory_core and pointer.view.space in (NRAM, WRAM) else POISON
 
     def _run_chain(self, chain: Chain, seat: Seat) -> None:
-        session = self.session
-        crew, resumes = session.crew, self._resumes
+        machine = self.machine
+        crew, resumes = machine.crew, self._resumes
         if resumes is not None:
             tasks, self._resumes = chain.places(), None
         elif crew is None:
-            coming = session.scheduler.ahead(chain.most - 1) if session.counts is None else ()
+            coming = machine.scheduler.ahead(chain.most - 1) if machine.counts is None else ()
             places = [self.place, *(block.place for block in coming)]
             tasks = np.array([(*p[:4], p.core_id, p.task, *p[4:5], *p[6:7]) for p in places], np.int64)
         else:
@@ -319,7 +319,7 @@ class NativeCore(Core):
             elif crew is None:
                 self._loaded.run_chain(seat.at, seat.given.at)
             else:
-                crew.run(self, chain, self._loaded, session.tally)
+                crew.run(self, chain, self._loaded, machine.tally)
         except BaseException:
             if crew is not None:
                 self.place = chain.stops()
@@ -331,17 +331,17 @@ class NativeCore(Core):
     def _catch_up(self, chain: Chain) -> None:
         """Bring this core to C's current task of *chain*: count those before it, and make the declarations that C has made."""
         if chain.c.at > chain.begun:
-            session, before = self.session, chain.begun
+            machine, before = self.machine, chain.begun
             bound = (v.allocation for views in self.bindings for v in views.values() if v.space is GDRAM)
             tensors = None if self.log is None else {a: self._numbers.get(a, 0) for a in bound}
             for tasks in chain.ended():
                 arrays = [array.allocation for array in chain.arrays[: tasks.met]]
                 for allocation in arrays:
                     self.arenas[allocation.space].reaches(allocation)
-                session.tally.declares(self, arrays)
-                session.tally.add_silent(tasks, tensors)
-            if session.crew is None:  # otherwise it has begun at the last of them
-                session.scheduler.passed(self, chain.begun - before)
+                machine.tally.declares(self, arrays)
+                machine.tally.add_silent(tasks, tensors)
+            if machine.crew is None:  # otherwise it has begun at the last of them
+                machine.scheduler.passed(self, chain.begun - before)
             union = Union(block=True, number=chain.place.task)
             union.cores.append(self)
             self.begin(chain.place, union)
@@ -415,7 +415,7 @@ class NativeCore(Core):
 
     def _keep(self) -> None:
         """Describe to C the allocations that a driver keeps in the heaps of the kernel's pointer arguments."""
-        heaps = dict.fromkeys(a.heap for a in self.session.given)
+        heaps = dict.fromkeys(a.heap for a in self.machine.given)
         for heap in heaps:
             for allocation in () if heap is None else tuple(heap.kept.values()):
                 self.pointer(self.bind(allocation, uint8))
@@ -463,14 +463,14 @@ class NativeCore(Core):
             self._locals.clear()
 
     def _sit(self, seat: Seat) -> None:
-        session, mlu, tally = self.session, self.mlu, self.session.tally
+        machine, mlu, tally = self.machine, self.mlu, self.machine.tally
         directions = self._loaded.directions(
             mlu.directions,
-            session.board.arch.generation,
+            machine.board.arch.generation,
             memory_core=self.place.memory_core,
-            away=session.policies[0].compiled,
+            away=machine.policies[0].compiled,
         )
-        facts = self.place.memory_core, self.log is not None, self.late, session.compiled
+        facts = self.place.memory_core, self.log is not None, self.late, machine.compiled
         if self._loaded.program.recursive:
             seat.deepen()
         seat.take(self, (*_built_in(mlu), *facts, *directions), *self._loaded.sums(tally))
@@ -496,8 +496,8 @@ class NativeCore(Core):
             if self.log is not None:
                 rows = joined([self.seat.taken_log()]) if c.packed_rows else self.seat.log[: c.nlog]
                 grown = self.log.extend(rows)
-                if grown and self.session.meter is not None:
-                    self.session.meter.grows(self, grown)
+                if grown and self.machine.meter is not None:
+                    self.machine.meter.grows(self, grown)
             c.nlog = 0
 
     def _to_c(self) -> None:
@@ -540,7 +540,7 @@ class NativeCore(Core):
         if chain is not None and (chain.c.at > chain.begun or chain.c.met > chain.declared):
             self._catch_up(chain)  # before one runs, and before this one's memory is looked at
         if why == layout.SPIN:  # C has read the same shared bytes many times
-            self.session.scheduler.spin(self)
+            self.machine.scheduler.spin(self)
         else:
             self.atomic_step(bool(a))
 
@@ -564,7 +564,7 @@ class NativeCore(Core):
         arguments = [value_of(self, c.argv[k]) for k in range(c.argc)]
         idle = True
         if self.screen is not None:
-            policy = self.session.policies[self.place.memory_core]
+            policy = self.machine.policies[self.place.memory_core]
             idle = has_no_effect(row, policy, arguments)
             if not idle:
                 self.screen.row(self, row, arguments, native=is_native(row, policy.arch))
@@ -740,7 +740,7 @@ class NativeCore(Core):
         c.nflights += 1
         if not self.late:
             self.drain(flight.pipe)
-        elif flight.inside and self.session.compiled:
+        elif flight.inside and self.machine.compiled:
             self._act(self._loaded.library.mlusim_land_inside, 0)
 
     @property

@@ -1,8 +1,8 @@
-"""Prepared launches: the session, the core and the chain of tasks of one launch are reused for the next of the same kernel on the same grid.
+"""Prepared launches: the machine, the core and the chain of tasks of one launch are reused for the next of the same kernel on the same grid.
 
 The initial state of a launch follows from the kernel, its grid and its options; only the tensors and numbers differ
 between launches. So a launch only writes its arguments, lets C run all tasks, and copies the counts; its results are
-computed when they are requested.  If a task calls Python, the session continues as if the launch had begun in the
+computed when they are requested.  If a task calls Python, the machine continues as if the launch had begun in the
 usual way, and the launch is not prepared again.
 """
 
@@ -40,10 +40,10 @@ from mlusim.memory.space import DIRECTIONS, NRAM, SRAM, WRAM, Space
 from mlusim.time.log import Rows
 
 if TYPE_CHECKING:
+    from mlusim.machine.machine import Machine
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.options import Request
-    from mlusim.machine.session import Session
 
 MOST_TASKS = 4096  # tasks of a launch, each with a row of counters
 one_at_a_time = threading.Lock()
@@ -117,22 +117,22 @@ def _nothing() -> None:
 
 
 class Prepared:
-    """The launch of *session*, which has not run, prepared for other arguments; `fits` says whether that is possible."""
+    """The launch of *machine*, which has not run, prepared for other arguments; `fits` says whether that is possible."""
 
-    def __init__(self, session: "Session", heap: Heap) -> None:
+    def __init__(self, machine: "Machine", heap: Heap) -> None:
         self.heap = heap  # the heap of its tensors
-        self._session = session
-        session.pool = _Shared()
-        self._loaded: Loaded = session.native
+        self._machine = machine
+        machine.pool = _Shared()
+        self._loaded: Loaded = machine.native
         # If no task pauses, one core's memory serves all, since it is renewed for each task: the host's caches hold it.
-        session.pool_of_core = None if self._loaded.program.pauses else _Shared
+        machine.pool_of_core = None if self._loaded.program.pauses else _Shared
         self.compiler = available()
-        self._given = len(session.request.allocations)
+        self._given = len(machine.request.allocations)
         self._core: NativeCore
         self.chain: Chain | None
-        self._core, self.chain = self._ready(session)
+        self._core, self.chain = self._ready(machine)
         self._first = self._core.first_tensor
-        session.request = evolve(session.request, arguments=())
+        machine.request = evolve(machine.request, arguments=())
         self._numbers: dict[Allocation, int] = {}
         # State of the running launch.
         self._allocations: tuple[Allocation, ...] = ()
@@ -147,10 +147,10 @@ class Prepared:
         self._last: Callable[[], Counted | None] = _nothing
         self.taking = threading.Lock()  # held while these counts are copied
 
-    def _ready(self, session: "Session") -> "tuple[NativeCore, Chain | None]":
+    def _ready(self, machine: "Machine") -> "tuple[NativeCore, Chain | None]":
         """Create the initial state of the launches; return the core for the arguments, and its chain, or None if they cannot be prepared."""
-        core: NativeCore = session.ready()  # type: ignore[assignment]
-        chain = core.make_ready(session.request.kernel, session.bound(core), session.block_tasks())
+        core: NativeCore = machine.ready()  # type: ignore[assignment]
+        chain = core.make_ready(machine.request.kernel, machine.bound(core), machine.block_tasks())
         if chain is not None:
             core.seat.called = self._called
             self._memories = _Memories(core, chain)
@@ -165,10 +165,10 @@ class Prepared:
 
     def run(
         self, device: object, arguments: Sequence[Any], running: "list[Collection[Allocation]]"
-    ) -> "Counted | Session | None":
+    ) -> "Counted | Machine | None":
         """Run the launch with *arguments*, which fit; None if they differ from those for which it was prepared.
 
-        Returns the counts, or the session after a task has called Python: it is then `broken`.  While it runs, its
+        Returns the counts, or the machine after a task has called Python: it is then `broken`.  While it runs, its
         memories are in the list *running*.  Raises the exceptions of the launch.
         """
         if not one_at_a_time.acquire(blocking=False):
@@ -210,7 +210,7 @@ class Prepared:
             return pointer_word(number, offset)
 
         try:
-            words = self._session.request.kernel.native.numbers(arguments, word)
+            words = self._machine.request.kernel.native.numbers(arguments, word)
             if words is None or len(numbers) != self._given:
                 return None
             seat.given.write(words)
@@ -227,7 +227,7 @@ class Prepared:
             last.taken()
         self._pieces.clear()
 
-    def _run(self, allocations: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
+    def _run(self, allocations: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Machine":
         chain = self.chain
         assert chain is not None
         self._give_counts_up()
@@ -240,7 +240,7 @@ class Prepared:
         finally:
             carriers.close()
             self._allocations, self._arguments, self._carrier = (), (), None
-        return self._session if self._broken else self._counted(allocations)
+        return self._machine if self._broken else self._counted(allocations)
 
     def _resumed(self, strand: Carrier) -> None:
         """Run all tasks, the first on *strand*."""
@@ -249,9 +249,9 @@ class Prepared:
         except BaseException as error:
             if not self._broken:
                 raise
-            self._session.go_on(error)
+            self._machine.go_on(error)
         if self._broken:
-            self._session.go_on(None)
+            self._machine.go_on(None)
 
     def _counted(self, allocations: tuple[Allocation, ...]) -> Counted:
         counted = Counted(self, allocations)
@@ -274,7 +274,7 @@ class Prepared:
                 self._break()
             self._outcome = error
         if self._broken:
-            self._session.carry(self._core)
+            self._machine.carry(self._core)
 
     def _run_tasks(self) -> None:
         """Let C run tasks until all are done; when the log is full, copy its rows and continue."""
@@ -289,20 +289,20 @@ class Prepared:
         self._core.called(why, a, b)
 
     def _break(self) -> None:
-        """Continue the launch in its session, as if it had begun in the usual way, because a task calls Python."""
-        core, session, chain = self._core, self._session, self.chain
+        """Continue the launch in its machine, as if it had begun in the usual way, because a task calls Python."""
+        core, machine, chain = self._core, self._machine, self.chain
         assert chain is not None
         assert self._carrier is not None
         self._broken = True
         # Other cores of this launch need this.
-        session.pool, session.pool_of_core = Pool(), None
-        session.request = evolve(session.request, arguments=tuple(self._arguments))
+        machine.pool, machine.pool_of_core = Pool(), None
+        machine.request = evolve(machine.request, arguments=tuple(self._arguments))
         if self._pieces:
             chain.knows(joined([*self._pieces, chain.taken()]))
         core.seat.called = core.called
         views = [View(a, a.declared.dtype, core) for a in self._allocations]
         core.resume(views, self._resume)
-        session.take_up(core, self._carrier)
+        machine.take_up(core, self._carrier)
 
     def _resume(self) -> None:
         """Continue after C has returned."""
@@ -313,7 +313,7 @@ class Prepared:
     @property
     def request(self) -> "Request":
         """Return its request, without arguments."""
-        return self._session.request
+        return self._machine.request
 
     @property
     def broken(self) -> bool:
@@ -330,8 +330,8 @@ class Prepared:
 
     def tally(self, counted: Counted) -> Tally:
         """Return the sums of a launch with the counts *counted*."""
-        session = self._session
-        tally = Tally(session.board, session.memory_limits)
+        machine = self._machine
+        tally = Tally(machine.board, machine.memory_limits)
         totals = tally.traffic_by, tally.counts, tally.lines, tally.spare
         ends, counts = itertools.accumulate(map(len, totals)), counted.taken()
         sums = dict(zip(counts.sums[::2].tolist(), counts.sums[1::2].tolist(), strict=True))
@@ -344,7 +344,7 @@ class Prepared:
 
     def _add_tasks(self, tally: Tally, done: Rows, rows: Rows, allocations: Sequence[Allocation]) -> None:
         """Add to *tally* the results *done* of tasks, with the *rows* of their logs, in launches with *allocations*."""
-        tensors = {a: n for n, a in enumerate(allocations, self._first)} if self._session.timing else None
+        tensors = {a: n for n, a in enumerate(allocations, self._first)} if self._machine.timing else None
         for tasks in doings(done, rows, self._places(done)):
             self._memories_of(tasks).tell(tally, tasks)
             tally.add_silent(tasks, tensors)
@@ -360,16 +360,16 @@ class Prepared:
 class PreparedUnions(Prepared):
     """A prepared launch of unions: there are cores for as many unions as run at once in C, each prepared for any of its tasks."""
 
-    def _ready(self, session: "Session") -> "tuple[NativeCore, Chain | None]":
-        places = task_rows(session)
-        resident = min(session.board.places(session.kind.unions), len(session.union_places()))
+    def _ready(self, machine: "Machine") -> "tuple[NativeCore, Chain | None]":
+        places = task_rows(machine)
+        resident = min(machine.board.places(machine.kind.unions), len(machine.union_places()))
         # If no task pauses, each union ends before the next one begins.
-        sets: list[list[Any]] = session.ready_unions(resident if self._loaded.program.pauses else 1)
+        sets: list[list[Any]] = machine.ready_unions(resident if self._loaded.program.pauses else 1)
         self._every: list[NativeCore] = list(itertools.chain(*sets))
         chains: dict[NativeCore, Chain] = {}
         for core in self._every:
-            session.scheduler.running = core
-            chain = core.make_ready(session.request.kernel, session.bound(core), places[:1], team=True)
+            machine.scheduler.running = core
+            chain = core.make_ready(machine.request.kernel, machine.bound(core), places[:1], team=True)
             if chain is None:
                 return core, None
             core.seat.called = functools.partial(self._called_by, core)
@@ -399,7 +399,7 @@ class PreparedUnions(Prepared):
         """Return the number of its cores."""
         return len(self._every)
 
-    def _run(self, allocations: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
+    def _run(self, allocations: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Machine":
         self._give_counts_up()
         self._allocations, self._arguments = allocations, arguments
         self._carriers = Carriers(QUIET)
@@ -417,7 +417,7 @@ class PreparedUnions(Prepared):
             self._strands.clear()
             self._switches.clear()
             self._allocations, self._arguments = (), ()
-        return self._session if self._broken else self._counted(allocations)
+        return self._machine if self._broken else self._counted(allocations)
 
     def counts(self) -> LaunchCounts:
         """Return a copy of the cores' counts in the last launch."""
@@ -460,22 +460,22 @@ class PreparedUnions(Prepared):
             raise error
         if error is not None:
             self._outcomes[core] = error
-        self._session.carry(core)
+        self._machine.carry(core)
 
     def _called_by(self, core: "NativeCore", why: int, a: int, b: int) -> None:
         self._break()
         core.called(why, a, b)
 
     def _break(self) -> None:
-        """Continue the launch in its session, as if it had begun in the usual way, because a task calls Python."""
-        session, team, ledger = self._session, self._team, self._team.ledger
+        """Continue the launch in its machine, as if it had begun in the usual way, because a task calls Python."""
+        machine, team, ledger = self._machine, self._team, self._team.ledger
         self._broken, team.c.called = True, 1
-        session.pool, session.pool_of_core = Pool(), None
-        session.request = evolve(session.request, arguments=tuple(self._arguments))
+        machine.pool, machine.pool_of_core = Pool(), None
+        machine.request = evolve(machine.request, arguments=tuple(self._arguments))
         done, pieces = ledger.done(), self._pieces
         if len(done):
-            self._add_tasks(session.tally, done, joined([*pieces, ledger.taken()]), self._allocations)
-        state = team.take_up(session, self._strands)
+            self._add_tasks(machine.tally, done, joined([*pieces, ledger.taken()]), self._allocations)
+        state = team.take_up(machine, self._strands)
         taken = {core for cores in state.begun.values() for core in cores if not core.ended}
         for core in self._every:
             if core in taken:
@@ -483,8 +483,8 @@ class PreparedUnions(Prepared):
                 core.resume(views, functools.partial(self._goes_on, core))
                 self._tail[self._strands.index(core.carrier)] = core  # type: ignore[arg-type]
             else:
-                session.tally.add_counts(core.mlu.counts, core.mlu.traffic, (), ())
-        session.take_up_unions(state, self._carriers.home)
+                machine.tally.add_counts(core.mlu.counts, core.mlu.traffic, (), ())
+        machine.take_up_unions(state, self._carriers.home)
 
     def _goes_on(self, core: "NativeCore") -> None:
         """Continue *core* after C has returned."""
@@ -553,13 +553,13 @@ class CheckedBlocks(Prepared):
             return None
         finally:
             for core in self._members:
-                core.screen = self._session.screen
+                core.screen = self._machine.screen
             one_at_a_time.release()
 
-    def session_of(self, request: "Request") -> "Session":
-        """Return its session, which is that of *request* until this is called again."""
-        self._session.request = request
-        return self._session
+    def machine_of(self, request: "Request") -> "Machine":
+        """Return its machine, which is that of *request* until this is called again."""
+        self._machine.request = request
+        return self._machine
 
     def _carry(self) -> None:
         self._run_tasks()
@@ -613,17 +613,17 @@ class Preparations:
         kernel: object,
         dim: object,
         kind: object,
-        session_of: "Callable[[], Session] | None" = None,
+        machine_of: "Callable[[], Machine] | None" = None,
     ) -> "Prepared | None":
         """Return the prepared launch of *kernel* on the grid *dim*; None if there is none, or if the usual way is required.
 
-        A launch that ran once is prepared here, from the session in C that *session_of* makes.
+        A launch that ran once is prepared here, from the machine in C that *machine_of* makes.
         """
         last = self._last
         if last and options is last[0] and kernel is last[1] and kind is last[2] and dim is last[3]:
             prepared: Prepared | None = last[4]
         elif {*map(type, dim if isinstance(dim, tuple) else (dim,))} == {int}:
-            prepared = self._found(options, kernel, dim, kind, session_of)
+            prepared = self._found(options, kernel, dim, kind, machine_of)
         else:  # equal objects may still differ: a dictionary finds 1.0 under 1
             return None
         # The engine may have changed since.
@@ -643,7 +643,7 @@ class Preparations:
         kernel: object,
         dim: object,
         kind: object,
-        session_of: "Callable[[], Session] | None",
+        machine_of: "Callable[[], Machine] | None",
     ) -> "Prepared | None":
         # Compared by identity: a wrong argument, such as an array, is rejected later, where it is read.
         if options.observe is not USUAL_OPTIONS.observe or options.seed is not None:
@@ -654,31 +654,31 @@ class Preparations:
         if not plain or not isinstance(kernel, Kernel) or not isinstance(kind, Kind):
             return None
         prepared = self.by_key.get(_key(kernel, dim, kind, options))
-        if prepared is True and session_of is not None:
-            return self._prepared(session_of())
+        if prepared is True and machine_of is not None:
+            return self._prepared(machine_of())
         if not isinstance(prepared, Prepared):
             return None
         if not kind.unions:  # otherwise the order of memory cores counts, too
             self._last = options, kernel, kind, dim, prepared
         return prepared
 
-    def note(self, session: "Session") -> None:
-        """Record that a launch like that of *session*, without observers, has run once in C."""
-        if session.unwatched_in_c and session.threads == 1:
-            request = session.request
-            key = _key(request.kernel, session.dim, session.kind, request.options)
+    def note(self, machine: "Machine") -> None:
+        """Record that a launch like that of *machine*, without observers, has run once in C."""
+        if machine.unwatched_in_c and machine.threads == 1:
+            request = machine.request
+            key = _key(request.kernel, machine.dim, machine.kind, request.options)
             plain = not any(argument.__class__ in (tuple, list) for argument in request.arguments)
             few = math.prod(request.dim) <= MOST_TASKS
             usual = not request.variables and request.options.layout is None
             if key not in self.by_key and plain and few and usual:
                 self._keep(request, prepared=True)
 
-    def _prepared(self, session: "Session") -> "Prepared | None":
-        """Prepare the launch of *session*; return None, and never try it again, if it cannot be prepared."""
-        request, prepared = session.request, None
-        if not (session.native.program.follows and self._heap.kept):
+    def _prepared(self, machine: "Machine") -> "Prepared | None":
+        """Prepare the launch of *machine*; return None, and never try it again, if it cannot be prepared."""
+        request, prepared = machine.request, None
+        if not (machine.native.program.follows and self._heap.kept):
             prepares = PreparedUnions if request.kind.unions else Prepared
-            prepared = prepares(session, self._heap)
+            prepared = prepares(machine, self._heap)
             if prepared.chain is None:
                 prepared.close()
                 prepared = None
@@ -686,23 +686,23 @@ class Preparations:
         return prepared
 
     def checked(
-        self, request: "Request", looks: Screened, session_of: "Callable[[Screen], Session | None]"
+        self, request: "Request", looks: Screened, machine_of: "Callable[[Screen], Machine | None]"
     ) -> ReadyLaunch | None:
-        """Return the prepared launch like *request*, checked for *looks*; one that ran once is prepared here, with *session_of*.  Return None if there is none."""
+        """Return the prepared launch like *request*, checked for *looks*; one that ran once is prepared here, with *machine_of*.  Return None if there is none."""
         key = *_key(request.kernel, request.dim, request.kind, request.options), looks
         prepared = self.by_key.get(key)
         if prepared is True:
             screen = ReadyScreen(looks)
-            session = session_of(screen)
-            prepared = self.by_key[key] = (session is not None and self._checked(session)) or False
+            machine = machine_of(screen)
+            prepared = self.by_key[key] = (machine is not None and self._checked(machine)) or False
             self._bound()
         if not isinstance(prepared, CheckedBlocks) or prepared.compiler != available():
             return None
-        return ReadyLaunch(prepared.session_of, prepared.check, functools.partial(self.end, prepared))
+        return ReadyLaunch(prepared.machine_of, prepared.check, functools.partial(self.end, prepared))
 
-    def _checked(self, session: "Session") -> "CheckedBlocks | None":
-        prepares = CheckedUnions if session.kind.unions else CheckedBlocks
-        prepared = prepares(session, self._heap)
+    def _checked(self, machine: "Machine") -> "CheckedBlocks | None":
+        prepares = CheckedUnions if machine.kind.unions else CheckedBlocks
+        prepared = prepares(machine, self._heap)
         if prepared.fit:
             return prepared
         prepared.close()

@@ -100,10 +100,10 @@ from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
 from mlusim.time.log import WAITS
 
 if TYPE_CHECKING:
+    from mlusim.machine.machine import Machine
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import NativeProgram
     from mlusim.machine.options import Request
-    from mlusim.machine.session import Session
     from mlusim.machine.tally import Tally
 
 
@@ -329,7 +329,7 @@ class Windows:
         if len(self._found) == self._most:
             raise Suspicion
         stand_in = WindowCore(core.place)
-        reading = _Reading(stand_in, core.session.native.program, memories)
+        reading = _Reading(stand_in, core.machine.native.program, memories)
         self._last[core] = self._found[whole] = Window(stand_in, list(reading.happened(noted)))
 
     def __iter__(self) -> Iterator[Window]:
@@ -696,11 +696,11 @@ class Flags:
 class ReadyLaunch:
     """A checked launch that is prepared (`machine.native.prepared`).
 
-    ``session_of`` returns its session, which is that of a request from then on.  ``check`` runs it with arguments, lets a screen have what C notes,
+    ``machine_of`` returns its machine, which is that of a request from then on.  ``check`` runs it with arguments, lets a screen have what C notes,
     and returns what computes its sums, or None where a task has called for Python; it has to ``end`` then.
     """
 
-    session_of: "Callable[[Request], Session]"
+    machine_of: "Callable[[Request], Machine]"
     check: "Callable[[Screen, Sequence[Any]], Callable[[], Tally] | None]"
     end: Callable[[], None]
 
@@ -773,7 +773,7 @@ class Screen(ObservedScreen, Observer):
         c = core.c
         c.screens = self.looks & ~int(self._doubted)
         c.hears = self._log.records or bool(self.looks & Screened.PARTS)
-        self._sites = core.session.native.program.sites
+        self._sites = core.machine.native.program.sites
         self._stores["alone"] = core.union.block
         c.screen = core.seat.spans(self._stores.ctypes.data, windows=self.whole)
         c.cell_flags = core.seat.cell_flags()
@@ -1080,10 +1080,10 @@ class Screen(ObservedScreen, Observer):
             if ended:
                 self._log.happens(ended)
         self._look_again()
-        variables = core.session.request.kernel.on_stack
+        variables = core.machine.request.kernel.on_stack
         if not (variables and self.looks & Screened.MEMORY) or core.place.memory_core:
             return
-        if sum(v.nbytes for v in variables) > core.session.board.arch.stack_left(core.arenas[NRAM].top):
+        if sum(v.nbytes for v in variables) > core.machine.board.arch.stack_left(core.arenas[NRAM].top):
             self.doubt(core, Screened.MEMORY)
 
     def launch_end(self, _launch: object) -> None:
@@ -1118,7 +1118,7 @@ class Screen(ObservedScreen, Observer):
                 where = Site(*self._sites[site]), RULES[rule], ROWS[row]
                 self._vectors[where] = self._vectors[where]._replace(times=self._vectors[where].times + times)
                 continue
-            test = core.session.native.program.changes[change - 1]
+            test = core.machine.native.program.changes[change - 1]
             key = Site(*self._sites[site]), test.rule, test.have, test.to
             self._changes[key] = self._changes[key]._replace(times=self._changes[key].times + times)
 
@@ -1205,7 +1205,7 @@ class Screen(ObservedScreen, Observer):
         at = self._refused_on
         if at is None:
             return None
-        return self._ways.told(at.session.native.program.returns, self._sites)
+        return self._ways.told(at.machine.native.program.returns, self._sites)
 
     def needs_values(self) -> bool:
         """Look at the flags of what the refused instruction read."""

@@ -54,10 +54,10 @@ from mlusim.memory.space import GDRAM
 from mlusim.time.log import WAITS
 
 if TYPE_CHECKING:
+    from mlusim.machine.machine import Machine
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.options import Request
-    from mlusim.machine.session import Session
 
 
 LARGE = 1 << 20  # bytes of arguments with which Python takes longer than a compiler
@@ -103,7 +103,7 @@ class Screening:
     looks: Screened
     loaded: "Callable[[], Loaded | None]"
     tried: bool = False
-    beside: "Callable[[Session, Screen, Callable[[], None]], bool] | None" = None
+    beside: "Callable[[Machine, Screen, Callable[[], None]], bool] | None" = None
     cleared: tuple[Observer, ...] = ()
     only_hears: bool = False
     _ended: "tuple[NativeCore, Fault] | None" = None  # set by a fault that all checkers have heard
@@ -111,19 +111,19 @@ class Screening:
 
     def run(
         self,
-        session_of: "Callable[..., Session]",
+        machine_of: "Callable[..., Machine]",
         meter: "Meter | None",
         ready: ReadyLaunch | None = None,
-    ) -> "Session | None":
-        """Run it in C; return the session if C knows all findings of the checkers, otherwise restore the memory and return None.
+    ) -> "Machine | None":
+        """Run it in C; return the machine if C knows all findings of the checkers, otherwise restore the memory and return None.
 
         If events on a core may be unordered, it runs twice, and the second run gives the checkers the details.
-        *session_of* makes the session from its observers, the choices of a schedule, the engine, the meter and the
+        *machine_of* makes the machine from its observers, the choices of a schedule, the engine, the meter and the
         screen.  A launch that is *ready* runs first.
         """
         told, self.told = self.told, ()  # in Python all hear everything
         self._ended = self._before = None
-        if self.tried and not self._long(session_of, meter):
+        if self.tried and not self._long(machine_of, meter):
             return None
         with contextlib.nullcontext() if meter is None else meter.paused():
             loaded = self.loaded()
@@ -133,22 +133,22 @@ class Screening:
         again = None if ready is None else self._again(ready)
         if again is not None:
             return again
-        session, self.cleared = self._screened(session_of, loaded, meter)
+        machine, self.cleared = self._screened(machine_of, loaded, meter)
         if len(self.cleared) < len(self.checkers):
             return None
-        self._told_of(session)
-        return session
+        self._told_of(machine)
+        return machine
 
-    def _told_of(self, session: "Session") -> None:
+    def _told_of(self, machine: "Machine") -> None:
         """Tell those who hear of no more how the launch ended.  Raises the fault that has ended it."""
         for observer in self._counting:
-            observer.counted(session.counts.covers, session.counts.counts)
+            observer.counted(machine.counts.covers, machine.counts.counts)
         if self._ended is not None:
             for observer in self.told:
                 observer.fault(*self._ended)
             raise self._ended[1]
         for observer in self.told:
-            observer.launch_end(session)
+            observer.launch_end(machine)
 
     @property
     def may_be_ready(self) -> bool:
@@ -156,10 +156,10 @@ class Screening:
         variables = self.request.variables or self.request.kernel.on_stack
         return not (self.beside or self.told or variables or self.looks & Screened.PARTS)
 
-    def _again(self, ready: ReadyLaunch) -> "Session | None":
+    def _again(self, ready: ReadyLaunch) -> "Machine | None":
         """Make the launch by one that is *ready*; None where that has not succeeded: memory is as before then."""
-        screen, session = Screen(self.looks, RowWatch), ready.session_of(self.request)
-        begins = [checker.screen_begin(session, screen) for checker in self.checkers]
+        screen, machine = Screen(self.looks, RowWatch), ready.machine_of(self.request)
+        begins = [checker.screen_begin(machine, screen) for checker in self.checkers]
         if not all(begins) or screen.flags:
             return None
         before = self._kept_before(screen)
@@ -170,12 +170,12 @@ class Screening:
             before.restore()
             return None
         before.end()
-        session.sums, self.cleared = sums, self.checkers
+        machine.sums, self.cleared = sums, self.checkers
         for checker in self.checkers:
             checker.hears_again(screen)
-            checker.launch_begin(session)
+            checker.launch_begin(machine)
             checker.screened(screen)
-        return ready.session_of(evolve(self.request, arguments=()))  # it keeps no tensors
+        return ready.machine_of(evolve(self.request, arguments=()))  # it keeps no tensors
 
     @property
     def _records_at_first(self) -> bool:
@@ -200,19 +200,19 @@ class Screening:
         return tuple(observer for observer in watching if observer not in self.cleared)
 
     def _screened(
-        self, session_of: "Callable[..., Session]", loaded: "Loaded", meter: "Meter | None"
-    ) -> "tuple[Session, tuple[Observer, ...]]":
-        """Return the session of the launch, and the checkers whose findings C knows completely and that have received them."""
+        self, machine_of: "Callable[..., Machine]", loaded: "Loaded", meter: "Meter | None"
+    ) -> "tuple[Machine, tuple[Observer, ...]]":
+        """Return the machine of the launch, and the checkers whose findings C knows completely and that have received them."""
         native, told = self.request.kernel.native, self.told
         whole = remembered = native in _clashing and self._seeks_races
         disordered = whole and _clashing.pop(native)
         while True:
             at_first = not whole and self._records_at_first
             screen = Screen(self.looks, RowWatch, whole=whole, at_first=at_first, disordered=disordered)
-            session = self._begun(session_of((screen,), None, loaded, meter, screen), told)
+            machine = self._begun(machine_of((screen,), None, loaded, meter, screen), told)
             if whole:
                 self.beside = None  # a thread knows only its own tasks
-            cleared = self._cleared(session_of, session, screen)
+            cleared = self._cleared(machine_of, machine, screen)
             screen.drop()  # another run has a record of its own
             if screen.read_late and self._before is not None:
                 self._reads_back()
@@ -228,16 +228,16 @@ class Screening:
         if self._before is not None:
             self._before.end()
         if len(cleared) < len(self.checkers) and screen.hopeless:
-            _left.setdefault(native, set()).add(session.board.arch.name)
-        return session, cleared
+            _left.setdefault(native, set()).add(machine.board.arch.name)
+        return machine, cleared
 
-    def _begun(self, session: "Session", told: Sequence[Observer]) -> "Session":
-        """Return *session*, with the counts that observers need, once those *told* have heard its beginning."""
+    def _begun(self, machine: "Machine", told: Sequence[Observer]) -> "Machine":
+        """Return *machine*, with the counts that observers need, once those *told* have heard its beginning."""
         if self._counting:
-            session.count_lines()
+            machine.count_lines()
         for observer in told:
-            observer.launch_begin(session)
-        return session
+            observer.launch_begin(machine)
+        return machine
 
     def _copies_all(self) -> None:
         """Keep copies of all memory, because a run that heard stores has ended early, as for events that may be in no order."""
@@ -255,27 +255,27 @@ class Screening:
         self._before = None
 
     def _cleared(
-        self, session_of: "Callable[..., Session]", session: "Session", screen: Screen
+        self, machine_of: "Callable[..., Machine]", machine: "Machine", screen: Screen
     ) -> tuple[Observer, ...]:
         """Run the tasks, and give their results to the checkers for which *screen* is sufficient; if any other is left, restore the memory.
 
         If a fault ends the launch, they hear it while the machine is still in that state.
         """
-        if not all(checker.screen_begin(session, screen) for checker in self.checkers):
+        if not all(checker.screen_begin(machine, screen) for checker in self.checkers):
             return ()
         before = self._kept_before(screen)
-        hear = functools.partial(_hears, session_of, session.meter, before, screen)
+        hear = functools.partial(_hears, machine_of, machine.meter, before, screen)
         beside = self.beside
 
         def undo() -> None:
             before.restore()
             screen.flags.clear()
             for checker in self.checkers:
-                checker.screen_begin(session, screen)
+                checker.screen_begin(machine, screen)
 
         def ends(core: "NativeCore", fault: Fault) -> None:
             if self._ended is None:
-                self._ended, heard[:] = (core, fault), self._told(session, screen, hear)
+                self._ended, heard[:] = (core, fault), self._told(machine, screen, hear)
             for checker in heard:
                 checker.fault(core, fault)
 
@@ -283,8 +283,8 @@ class Screening:
         screen.ends = ends
         screen.asks = None if screen.whole else functools.partial(self._in_order, screen)
         try:
-            session.run(None if beside is None else functools.partial(beside, session, screen, undo))
-            heard = self._told(session, screen, hear)
+            machine.run(None if beside is None else functools.partial(beside, machine, screen, undo))
+            heard = self._told(machine, screen, hear)
         except (Suspicion, MlusimError) as error:  # a possible finding: Python determines which
             if self._ended is None or self._ended[1] is not error:
                 heard = []
@@ -316,7 +316,7 @@ class Screening:
         return self._before
 
     def _told(
-        self, session: "Session", screen: Screen, hear: "Callable[[Observer | None], bool]"
+        self, machine: "Machine", screen: Screen, hear: "Callable[[Observer | None], bool]"
     ) -> list[Observer]:
         """Give the results to the checkers for which *screen* is sufficient, after the partial repetitions for those that *hear* some tasks again; return them."""
         ordered = {checker: checker.screen_end(screen) for checker in self._of_order}
@@ -326,7 +326,7 @@ class Screening:
         heard = [checker for checker in candidates if ordered.get(checker) or checker.screen_end(screen)]
         heard = [checker for checker in heard if hear(checker.hears_again(screen))]
         for checker in heard:
-            checker.launch_begin(session)
+            checker.launch_begin(machine)
             checker.screened(screen)
         return heard
 
@@ -343,16 +343,16 @@ class Screening:
         screen.clashed |= not ordered and screen.tells
         return ordered or not screen.tells
 
-    def _long(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> bool:
+    def _long(self, machine_of: "Callable[..., Machine]", meter: "Meter | None") -> bool:
         """Return whether the launch is as long as `LONG`, without observers; the memory is restored."""
         before = _Before(self.request)
         trial = (meter or Meter(UNLIMITED)).trial(LONG)
-        session = session_of((), None, None, trial, None)
+        machine = machine_of((), None, None, trial, None)
         with contextlib.suppress(MlusimError):  # the run in Python with all observers reports it
-            session.run()
+            machine.run()
         before.restore()
         before.end()
-        long = trial.spent or _length(session) >= LONG
+        long = trial.spent or _length(machine) >= LONG
         if long:
             _long.add(self.request.kernel.native)
         else:
@@ -361,7 +361,7 @@ class Screening:
 
 
 def _hears(
-    session_of: "Callable[..., Session]",
+    machine_of: "Callable[..., Machine]",
     meter: "Meter | None",
     before: "_Before",
     screen: Screen,
@@ -371,14 +371,14 @@ def _hears(
     if observer is None:
         return True
     starts = screen.starts_at()
-    session = session_of((observer,), None, None, meter, None)
+    machine = machine_of((observer,), None, None, meter, None)
     # It ends when *observer* has heard enough, or with an error that Python's run will report.
     with before.again(screen.written(starts)), contextlib.suppress(HeardEnough, MlusimError):
         if starts:
-            observer.launch_begin(session)
-            session.run_some(starts)
+            observer.launch_begin(machine)
+            machine.run_some(starts)
         else:
-            session.run()
+            machine.run()
     return observer.complete
 
 
@@ -490,20 +490,20 @@ def is_long(request: "Request") -> bool:
     return request.kernel.native in _long or request.bytes_given >= LARGE
 
 
-def note_watched(session: "Session") -> None:
+def note_watched(machine: "Machine") -> None:
     """Record the kernel of launches that were observed in Python and were long, one of them or all together."""
-    native = getattr(session.request.kernel, "native", None)
-    if native is None or session.native is not None or native in _long:
+    native = getattr(machine.request.kernel, "native", None)
+    if native is None or machine.native is not None or native in _long:
         return
-    length = _watched[native] = _watched.get(native, 0) + _length(session)
+    length = _watched[native] = _watched.get(native, 0) + _length(machine)
     if length >= LONG:
         _long.add(native)
 
 
-def _length(session: "Session") -> int:
+def _length(machine: "Machine") -> int:
     """Return the length of a launch for its observers, in instructions."""
-    tally = session.tally
-    return tally.length + tally.vector_bytes // VECTORS + TASK * math.prod(session.dim)
+    tally = machine.tally
+    return tally.length + tally.vector_bytes // VECTORS + TASK * math.prod(machine.dim)
 
 
 # Launches in C that checkers observe, whose tasks run on several cores of the host: each thread has a screen,
@@ -550,35 +550,35 @@ def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: in
     return many if request.bytes_given >= threads.WORTH_THREADS else 1
 
 
-def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[[], None]) -> bool:
-    """Run all tasks of *session* on *many* threads, and add their results to its tally and to *screen*.
+def screen_beside(many: int, machine: "Machine", screen: Screen, undo: Callable[[], None]) -> bool:
+    """Run all tasks of *machine* on *many* threads, and add their results to its tally and to *screen*.
 
     False if they have to run in order: then *undo* has restored memory and the flags of tensors.
     """
-    limit = None if session.meter is None else session.meter.limit
+    limit = None if machine.meter is None else machine.meter.limit
     # The instruction at which a limit ends the launch depends on the order of tasks.
-    if not session.alone or (limit is not None and limit.instructions is not None):
+    if not machine.alone or (limit is not None and limit.instructions is not None):
         return False
 
-    def part(ending: threads.Ending, place: int) -> "tuple[Session, ThreadScreen]":
+    def part(ending: threads.Ending, place: int) -> "tuple[Machine, ThreadScreen]":
         del place
         of_thread = ThreadScreen(screen, ending)
-        loaded: Loaded = session.native.again()
+        loaded: Loaded = machine.native.again()
         loaded.beside = True
-        return session.beside(loaded, of_thread, (of_thread,)), of_thread
+        return machine.beside(loaded, of_thread, (of_thread,)), of_thread
 
     for allocation, flags in screen.flags.items():
         flags.spell_out(0, allocation.nbytes)  # several threads would share the summary of a line
-    groups = threads.groups_of(session.request, session.board.arch)
-    parts = threads.Threads(session, many, part, lambda place: range(place, groups, many)).run()
+    groups = threads.groups_of(machine.request, machine.board.arch)
+    parts = threads.Threads(machine, many, part, lambda place: range(place, groups, many)).run()
     if parts is None or not apart(
         np.concatenate([_touched(screen, of_thread, n) for n, (_, of_thread) in enumerate(parts)])
     ):
         undo()
-        _left_beside.setdefault(session.request.kernel.native, set()).add(session.board.arch.name)
+        _left_beside.setdefault(machine.request.kernel.native, set()).add(machine.board.arch.name)
         return False
-    session.threads = many
-    session.join([tally for tally, _ in parts])
+    machine.threads = many
+    machine.join([tally for tally, _ in parts])
     for _, of_thread in parts:
         screen.take(of_thread)
     return True
@@ -627,7 +627,7 @@ class RowWatch:
     ) -> _Announced:
         """Hear a dense row; *operands* are (view, first element, one after the last) of each in turn."""
         del frame
-        generation = self._core.session.board.arch.generation
+        generation = self._core.machine.board.arch.generation
         reads, writes = accesses_of(row, operands, generation)
         effect = self.copy(row, row.pipe, reads, writes, arguments)
         look = look_at(row, reads, writes, arguments) if self._screen.looks & Screened.VECTORS else None
@@ -640,7 +640,7 @@ class RowWatch:
     @property
     def _types(self) -> Types:
         core = self._core
-        return TypesInC(core.seat.typed, core.session.native.program.sites, lambda: core.c.site)
+        return TypesInC(core.seat.typed, core.machine.native.program.sites, lambda: core.c.site)
 
     def _made(self, *changes: VectorChange | None) -> None:
         for change in changes:

@@ -22,11 +22,11 @@ from mlusim.time.log import Rows
 if TYPE_CHECKING:
     from mlusim.machine.cluster import Union
     from mlusim.machine.core import Core
+    from mlusim.machine.machine import Machine
     from mlusim.machine.native.chain import Chain
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.seat import LongLog
     from mlusim.machine.scheduling.carrier import Carrier
-    from mlusim.machine.session import Session
 
 OF_MEMORY = layout.CHAIN_TASK.index("memory_core")
 TASK, STRAND, BEGUN, ENDED, SLOT = map(layout.TEAM_CORE.index, ("task", "strand", "begun", "ended", "slot"))
@@ -34,11 +34,11 @@ TASK, STRAND, BEGUN, ENDED, SLOT = map(layout.TEAM_CORE.index, ("task", "strand"
 NAMED = {barrier(name)[1]: name for name in MEETS}
 
 
-def task_rows(session: "Session") -> Rows:
-    """Return the places of all tasks of the unions of *session*, rows of `layout.CHAIN_TASK`."""
+def task_rows(machine: "Machine") -> Rows:
+    """Return the places of all tasks of the unions of *machine*, rows of `layout.CHAIN_TASK`."""
     rows = [
         (p.task, p.task_x, p.task_y, p.task_z, p.core_id, union.number, p.cluster_id, p.memory_core)
-        for union, places in session.union_places()
+        for union, places in machine.union_places()
         for p in places
     ]
     return np.array(rows, np.int64)
@@ -158,18 +158,18 @@ class Team:
 
     # -- the state when Python takes over ------------------------------------------------------
 
-    def take_up(self, session: "Session", strands: "Sequence[Carrier]") -> TakenUp:
+    def take_up(self, machine: "Machine", strands: "Sequence[Carrier]") -> TakenUp:
         """Give unions, clusters and cores the state that C has left; the tasks that have begun are on *strands*.
 
         A core that has not begun its task is replaced by a new one.
         """
         c, idle = self.c, self._sets_left[: self.c.idle_sets].tolist()
-        places, cores = session.union_places(), list(self.cores)
+        places, cores = machine.union_places(), list(self.cores)
         first = {nth: int(self._table[nth * c.members, TASK]) for nth in range(c.sets) if nth not in idle}
         begun: dict[int, list[Any]] = {}
         for nth, task in sorted(first.items(), key=lambda item: item[1]):
             at, number = nth * c.members, task // c.members
-            cores[at : at + c.members] = self._take_up_union(session, nth, places[number])
+            cores[at : at + c.members] = self._take_up_union(machine, nth, places[number])
             begun[number] = [cores[at + k] for k in self._order]
         for core, row in zip(self.cores, self._table.tolist(), strict=True):
             if row[BEGUN] and not row[ENDED]:
@@ -180,7 +180,7 @@ class Team:
         return TakenUp(cores[c.running], begun, [*ready, *range(c.admitted, admitted)], admitted)
 
     def _take_up_union(
-        self, session: "Session", nth: int, description: "tuple[Union, list[Any]]"
+        self, machine: "Machine", nth: int, description: "tuple[Union, list[Any]]"
     ) -> "list[Any]":
         """Return the cores of the union in set *nth*; *description* is the union without cores, and their places."""
         cores, members = self._sets[nth], self.c.members
@@ -196,7 +196,7 @@ class Team:
             if row[BEGUN]:
                 core.take_up(place, union, ended=bool(row[ENDED]))
             else:
-                member = session.native.core_class(session, place, union, cluster)
+                member = machine.native.core_class(machine, place, union, cluster)
             cluster.cores.append(member)
             union.cores.append(member)
         for ((scope, within), _), (many, *arrived) in zip(

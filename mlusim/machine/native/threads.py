@@ -18,8 +18,8 @@ from mlusim.memory.allocation import Allocation, Bytes, fresh_bytes
 if TYPE_CHECKING:
     from concurrent import futures
 
+    from mlusim.machine.machine import Machine
     from mlusim.machine.options import Request
-    from mlusim.machine.session import Session
     from mlusim.machine.tally import Tally
 else:  # for launches on threads
     (futures,) = lazy("concurrent.futures")
@@ -113,20 +113,20 @@ def groups_of(request: "Request", arch: Arch) -> int:
 class Threads(Generic[Noted]):
     """The *many* threads of a launch; the first is the launching one, which receives interrupts and the alarm of a limit.
 
-    *part* makes the session of a thread, by its number, and the record of its tasks, which are those of *groups*.
+    *part* makes the machine of a thread, by its number, and the record of its tasks, which are those of *groups*.
     """
 
     def __init__(
         self,
-        session: "Session",
+        machine: "Machine",
         many: int,
-        part: "Callable[[Ending, int], tuple[Session, Noted]]",
+        part: "Callable[[Ending, int], tuple[Machine, Noted]]",
         groups: "Callable[[int], Iterable[int]]",
     ) -> None:
-        self._session, self._many, self._part, self._groups = session, many, part, groups
+        self._machine, self._many, self._part, self._groups = machine, many, part, groups
         self._ending = Ending()
         self._done: dict[int, tuple[Tally, Noted]] = {}
-        self._first: Session | None = None  # the session of the launching thread
+        self._first: Machine | None = None  # the machine of the launching thread
 
     def run(self) -> "list[tuple[Tally, Noted]] | None":
         """Run the tasks; return the sums and the record of each thread in order, or None if a problem has ended one of them."""
@@ -142,19 +142,19 @@ class Threads(Generic[Noted]):
                 with contextlib.suppress(Overdue):
                     futures.wait(others)
             if isinstance(error, Overdue):
-                raise (self._first or self._session).late(error) from None
+                raise (self._first or self._machine).late(error) from None
             raise
         for other in others:
             other.result()
         if len(self._done) == self._many:
             return [self._done[place] for place in range(self._many)]
-        if self._session.meter is not None:
-            self._session.meter.begin_again()
+        if self._machine.meter is not None:
+            self._machine.meter.begin_again()
         return None
 
     def _work(self, place: int) -> None:
-        """Run the tasks or unions of thread *place*, in a session of its own."""
-        meter = self._session.meter
+        """Run the tasks or unions of thread *place*, in a machine of its own."""
+        meter = self._machine.meter
         try:
             part, notes = self._part(self._ending, place)
             if place == 0:

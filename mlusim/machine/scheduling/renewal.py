@@ -104,10 +104,10 @@ def repeats(core: Any) -> bool:
 
     A core in C whose task is the only one may, too, in the next launch.
     """
-    session, union = core.session, core.union
-    together = len(union.cores) - len(union.clusters) * session.board.arch.memory_core
+    machine, union = core.machine, core.union
+    together = len(union.cores) - len(union.clusters) * machine.board.arch.memory_core
     more = core.mlu.taskDim > together or not core.in_python
-    return bool(session.alone and more and session.request.options.layout is None)
+    return bool(machine.alone and more and machine.request.options.layout is None)
 
 
 def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
@@ -157,7 +157,7 @@ def begin(core: Any, place: TaskPlace, union: Any) -> None:
     core.place, core.union, core.ended, core.renewable = place, union, False, False
     mlu = core.mlu
     mlu.taskId, mlu.taskIdX, mlu.taskIdY, mlu.taskIdZ, _, mlu.coreId = place[:6]
-    core.log, core.head = core.session.make_log(core), Head()
+    core.log, core.head = core.machine.make_log(core), Head()
     core.pending, core.fence = OPENING, False
     for binding in core.bindings:
         for view in binding.values():

@@ -515,7 +515,7 @@ class Scheduler:
 
 def _where(core: "Core") -> str:
     """Return the place of *core*, for a sentence."""
-    if core.session.scheduler.running is not core and (core.carrier is None or core.carrier.frame is None):
+    if core.machine.scheduler.running is not core and (core.carrier is None or core.carrier.frame is None):
         return "at its beginning"
     file, line = core.site()
     return f"at {shown_file(file)}:{line}"

@@ -9,8 +9,8 @@ import threading
 
 from mlusim.arch.catalog import named_boards
 from mlusim.errors import MlusimError
+from mlusim.toolkit.server.program_server import ProgramServer
 from mlusim.toolkit.server.protocol import VERSION, ProgramSocket
-from mlusim.toolkit.server.session import ProgramSession
 
 USAGE = 2  # the exit code for a program that is refused
 BOARD, ENGINE = "MLUSIM_BOARD", "MLUSIM_ENGINE"
@@ -44,13 +44,13 @@ def main(argv: list[str]) -> int:
     pid = int.from_bytes(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)
     try:
         boards = named_boards(os.environ.get(BOARD, "MLU370-X4"))
-        session = ProgramSession(boards, memory, pid, {"engine": os.environ.get(ENGINE) or "auto"})
+        server = ProgramServer(boards, memory, pid, {"engine": os.environ.get(ENGINE) or "auto"})
     except MlusimError as error:
         sys.stderr.write(f"error: {error}\n")
         return USAGE
     connection = ProgramSocket(end)
     while (request := connection.receive()) is not None:
-        connection.answer(session.handle(request))
+        connection.answer(server.handle(request))
     return 0
 
 

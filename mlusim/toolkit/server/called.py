@@ -23,8 +23,8 @@ from mlusim.memory.pointer import Ptr
 from mlusim.toolkit.messages import SIZE, Message, send, unpacked
 from mlusim.toolkit.server.command import SERVER
 from mlusim.toolkit.server.memory import HostMistake
+from mlusim.toolkit.server.program_server import FROM_DEVICE, MOVED, TO_DEVICE, BoardMemory, ProgramServer
 from mlusim.toolkit.server.protocol import LONGEST_BOARDS, ProgramReply, ProgramRequest, ProgramSocket
-from mlusim.toolkit.server.session import FROM_DEVICE, MOVED, TO_DEVICE, BoardMemory, ProgramSession
 
 CALLER = Path(__file__).parents[1] / "caller.py"
 PATIENCE = 2.0  # seconds until a process that was asked to end is killed
@@ -32,8 +32,8 @@ MISSING = 127  # the exit code of a process that calls an undefined function
 RAISED = (Fault, LaunchError, HostMistake)  # raised by a call; a driver would only return codes
 
 
-class CalledSession(ProgramSession):
-    """The session of a process that calls functions: *device* is the caller's, and the process can access tensors that are lent to it.
+class CalledServer(ProgramServer):
+    """The server of a process that calls functions: *device* is the caller's, and the process can access tensors that are lent to it.
 
     *start* launches in place of the device; launches are appended to ``launches``; ``error`` is the first one, which
     the call raises.
@@ -174,12 +174,12 @@ class CallingProcess:
     """A process that calls functions for *device*; it is started at the first request.
 
     It loads *library* and runs `caller.py`; *words* is another command, to which the number of its socket is
-    appended. *session* is the class of the simulator's side (None: ``side``).  ``first`` runs in the new process
+    appended. *server* is the class of the simulator's side (None: ``side``).  ``first`` runs in the new process
     before anything else.
     """
 
     first: ClassVar[Callable[[], object] | None] = None
-    side: ClassVar[type[CalledSession]] = CalledSession
+    side: ClassVar[type[CalledServer]] = CalledServer
 
     def __init__(
         self,
@@ -187,18 +187,18 @@ class CallingProcess:
         device: Device,
         launches: list[Launch],
         words: Sequence[str] = (),
-        session: type[CalledSession] | None = None,
+        server: type[CalledServer] | None = None,
     ) -> None:
         # -I -S: it needs neither packages nor the user's settings, and starts faster.
         self._words = words or [sys.executable, "-I", "-S", str(CALLER), str(library)]
         self._library = library
-        self._device, self._launches, self._side = device, launches, session or type(self).side
+        self._device, self._launches, self._side = device, launches, server or type(self).side
         self._running: subprocess.Popen[bytes] | None = None
         self._end: socket.socket | None = None
         self._driver: ProgramSocket | None = None
-        self._session: CalledSession | None = None
+        self._session: CalledServer | None = None
 
-    def session(self) -> CalledSession:
+    def server(self) -> CalledServer:
         """Return the simulator's side; start the process if necessary."""
         if self._running is None:
             self._begin()
@@ -217,20 +217,20 @@ class CallingProcess:
 
     def exchange(self, name: str, request: Message, start: Callable[..., Launch] | None = None) -> Message:
         """Send *request*, and serve the process until it replies.  Raises as `call` does."""
-        session = self.session()
+        server = self.server()
         assert self._end is not None
-        session.begin(start)
+        server.begin(start)
         whole = False
         try:
             send(self._end, request)
             answer = self._served()
-            session.take_stores()
+            server.take_stores()
             whole = answer is not None
         finally:
             code = 0 if whole else self._over()  # it was interrupted in the middle of a call
         if answer is None:
-            if session.error is not None:
-                raise session.error
+            if server.error is not None:
+                raise server.error
             if code < 0:
                 raise RuleFault(
                     f"the host function {name} was ended by {signal.Signals(-code).name}",
@@ -241,8 +241,8 @@ class CallingProcess:
                     f"{name} calls a function that no loaded file defines (its name stands above); load the file that defines it, too"
                 )
             raise UsageError(f"{name} ends the program with exit({code})")
-        if session.error is not None:
-            raise session.error
+        if server.error is not None:
+            raise server.error
         return answer
 
     # -- the process -----------------------------------------------------------------------------
@@ -322,7 +322,7 @@ class CallingProcess:
         self._driver.answer(self._session.handle(request))
 
     def _meet(self, driver: socket.socket) -> bool:
-        """Begin the session when the driver of the process sends its memory file; return whether it did."""
+        """Begin the server when the driver of the process sends its memory file; return whether it did."""
         assert self._running is not None
         _, files, *_ = socket.recv_fds(driver, LONGEST_BOARDS, 1)
         for file in files:

@@ -18,8 +18,8 @@ from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import brief
 from mlusim.machine.hub import hears_of_mistakes
 from mlusim.toolkit.ending import ended_in_order
+from mlusim.toolkit.server.program_server import ProgramServer
 from mlusim.toolkit.server.protocol import ProgramSocket, accepted
-from mlusim.toolkit.server.session import ProgramSession
 
 SERVER = "MLUSIM_SERVER"  # names the simulator's socket for the driver's library
 TUNABLES = "GLIBC_TUNABLES"
@@ -44,7 +44,7 @@ class NativeCommand:
     ) -> None:
         self._file = file
         self._words, self._boards, self._options = list(words), list(boards), dict(options or {})
-        self._sessions: dict[int, tuple[ProgramSocket, ProgramSession]] = {}
+        self._sessions: dict[int, tuple[ProgramSocket, ProgramServer]] = {}
         self.fault: Fault | None = None
 
     def run(self) -> int:
@@ -67,9 +67,9 @@ class NativeCommand:
             try:
                 self._serve(listener, ends, {stream.pipe: stream for stream in printed if stream.pipe >= 0})
             finally:
-                for connection, session in self._sessions.values():
+                for connection, server in self._sessions.values():
                     connection.socket.close()
-                    session.close()
+                    server.close()
                 self._sessions.clear()
                 os.close(ends)
                 _end(running)
@@ -119,23 +119,23 @@ class NativeCommand:
             return
         try:
             boards = named_boards(",".join(self._boards) or program.said.decode("utf-8", "replace"))
-            session = ProgramSession(boards, program.file, program.pid, self._options)
+            server = ProgramServer(boards, program.file, program.pid, self._options)
         finally:
             os.close(program.file)
-        self._sessions[program.end.fileno()] = ProgramSocket(program.end), session
+        self._sessions[program.end.fileno()] = ProgramSocket(program.end), server
         poll.register(program.end, select.POLLIN)
 
     def _answer(self, number: int, poll: select.poll) -> None:
-        connection, session = self._sessions[number]
+        connection, server = self._sessions[number]
         request = connection.receive()
         if request is None:
             poll.unregister(number)
             del self._sessions[number]
             connection.socket.close()
-            session.close()
+            server.close()
             return
-        connection.answer(session.handle(request))
-        self.fault = self.fault or session.fault
+        connection.answer(server.handle(request))
+        self.fault = self.fault or server.fault
 
 
 def _watching() -> dict[str, str]:

@@ -217,7 +217,7 @@ def reader(kind: t.Type, pointing: Pointing, *, inside: bool = False) -> Reader:
     if isinstance(kind, t.Array):
         element, size, count = reader(kind.of, pointing, inside=True), kind.of.size, kind.count
         return lambda data, at: tuple(element(data, at + i * size) for i in range(count))
-    if isinstance(kind, t.Record):
+    if isinstance(kind, t.Struct):
         fields = [(reader(f.type, pointing, inside=True), f.offset) for f in kind.fields]
         return lambda data, at: tuple(read(data, at + offset) for read, offset in fields)
     raise LaunchError(

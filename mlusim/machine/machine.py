@@ -73,7 +73,7 @@ def _block_tasks(dim: tuple[int, int, int], cores: int, each: int) -> "np.ndarra
     return np.stack((task, task % x, task // x % y, task // (x * y), core, task, zero, zero), axis=1)
 
 
-class Session(RunningLaunch):
+class Machine(RunningLaunch):
     """The machine of one launch: its schedule, its memories, its observers, its tally."""
 
     sums: Callable[[], Tally] | None = None
@@ -208,20 +208,20 @@ class Session(RunningLaunch):
         self.counts = counts = CoverCounts(self.native.program.covers, math.prod(self.dim))
         return counts
 
-    def beside(self, native: Any, notes: Any, observers: Iterable[Any] = ()) -> "Session":
-        """Return a session of the same request for some of its tasks, in C, whose accesses to memory off chip are recorded in *notes*."""
-        session = Session(self.board, self.request, observers, None, native, self.meter, notes)
-        session.counts = None if self.counts is None else self.counts.part()
-        return session
+    def beside(self, native: Any, notes: Any, observers: Iterable[Any] = ()) -> "Machine":
+        """Return a machine of the same request for some of its tasks, in C, whose accesses to memory off chip are recorded in *notes*."""
+        machine = Machine(self.board, self.request, observers, None, native, self.meter, notes)
+        machine.counts = None if self.counts is None else self.counts.part()
+        return machine
 
     def join(self, tallies: Iterable[Tally]) -> None:
-        """Add the sums of the sessions that ran some of its tasks in parallel."""
+        """Add the sums of the machines that ran some of its tasks in parallel."""
         self.tally.join(tallies)
         if self.counts is not None:
             self.counts.join()
 
     def leave(self) -> None:
-        """Drop the counts of such sessions: their tasks run again."""
+        """Drop the counts of such machines: their tasks run again."""
         if self.counts is not None:
             self.counts.leave()
 
@@ -236,7 +236,7 @@ class Session(RunningLaunch):
         timing: bool = False,
         native_groups: int = 0,
         native_members: int = 0,
-    ) -> "Session":
+    ) -> "Machine":
         """Return the same launch once more, not yet run, with *timing* or without: *arguments* and *variables* replace those of the request.
 
         The first *skip* groups of tasks (Block tasks, or unions) are skipped, as if they had ended.  If C ran the
@@ -250,18 +250,18 @@ class Session(RunningLaunch):
         )
         some = native_groups > skip or native_members
         native = self.native.again() if self.native is not None and some else None
-        session = Session(self.board, request, observers, choices, native)
-        session.skip = skip
+        machine = Machine(self.board, request, observers, choices, native)
+        machine.skip = skip
         if native is not None:
-            session.native_groups, session.native_members = native_groups, native_members
-            session.scheduler.chains = False  # a task in C may be followed by one in Python
-        return session
+            machine.native_groups, machine.native_members = native_groups, native_members
+            machine.scheduler.chains = False  # a task in C may be followed by one in Python
+        return machine
 
     def screened(
         self, observers: Iterable[Any], choices: Choices | None, native: Any, meter: Meter | None, screen: Any
-    ) -> "Session":
+    ) -> "Machine":
         """Return the same launch once more, not yet run, with the same arguments, in C with the record *screen*."""
-        return Session(self.board, self.request, observers, choices, native, meter, screen)
+        return Machine(self.board, self.request, observers, choices, native, meter, screen)
 
     def _run(self, core: Core) -> None:
         """Run one core from beginning to end, inside its own strand."""
@@ -505,4 +505,4 @@ def _bound(core: Core, argument: object) -> Any:
             return core.bind(view.allocation, view.dtype, view.phase, part.index)
         return part
 
-    return mapped(argument, bound, compiled=core.session.compiled)
+    return mapped(argument, bound, compiled=core.machine.compiled)

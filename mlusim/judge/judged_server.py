@@ -8,11 +8,11 @@ from mlusim.errors import UsageError
 from mlusim.judge.origins import Handed, Origins
 from mlusim.machine.hub import attendants
 from mlusim.memory.pointer import Ptr
-from mlusim.toolkit.server.called import CalledSession
+from mlusim.toolkit.server.called import CalledServer
 from mlusim.toolkit.server.closed_library import ClosedLibrary
 from mlusim.toolkit.server.memory import PrivateMemory
+from mlusim.toolkit.server.program_server import FROM_DEVICE, TO_DEVICE
 from mlusim.toolkit.server.protocol import CODES, OPS, ProgramReply, ProgramRequest
-from mlusim.toolkit.server.session import FROM_DEVICE, TO_DEVICE
 
 # How each request affects the followed bytes; a request outside of the first two sets is refused.
 FOLLOWED = frozenset(("LAUNCH", "COPY", "SET", "CNNL", "DURATION"))
@@ -28,8 +28,8 @@ _NAMES = {number: name for name, number in OPS.items()}
 _DOUBLE = 8  # bytes of a duration
 
 
-class JudgedSession(CalledSession):
-    """The session of a candidate: the device's memory stays in this process, and `Origins` is informed of each access."""
+class JudgedServer(CalledServer):
+    """The server of a candidate: the device's memory stays in this process, and `Origins` is informed of each access."""
 
     memory_kind = PrivateMemory
     _closed: "_FollowedLibrary | None"
@@ -133,7 +133,7 @@ class JudgedSession(CalledSession):
 
     def _numbers(self, name: str, kind: t.Type, content: bytes) -> Iterator[tuple[str, t.Type, bytes]]:
         """Yield the numbers at the start of *content*, of type *kind*, each with its name; a pointer counts as its distance from the start of its allocation."""
-        if isinstance(kind, t.Record):
+        if isinstance(kind, t.Struct):
             for member in kind.fields:
                 yield from self._numbers(f"{name}.{member.name}", member.type, content[member.offset :])
         elif isinstance(kind, t.Array):

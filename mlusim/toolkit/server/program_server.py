@@ -1,4 +1,4 @@
-"""The session of one program: it performs each request and returns the reply."""
+"""The server of one program: it performs each request and returns the reply."""
 
 import contextlib
 import functools
@@ -147,7 +147,7 @@ class BoardMemory:
     usual: queues.NativeQueue = field(factory=lambda: queues.NativeQueue(0))
 
 
-class ProgramSession:
+class ProgramServer:
     """The devices, kernels, queues and notifiers of the process *pid*, whose memory is the file *memory_fd*.
 
     *boards* has the board's name of each device, or a device; *options* apply to every launch; ``fault`` is the first
@@ -916,7 +916,7 @@ class ProgramSession:
         return self._refused(request, 0, UsageError(request.payload.decode("utf-8", "replace")))
 
     def end(self, request: ProgramRequest) -> ProgramReply:
-        """End the session, and report what the program leaves behind."""
+        """End the server, and report what the program leaves behind."""
         for work in self._order.unwaited():
             self._mistake(
                 work.caller,
