@@ -9,6 +9,8 @@ from hypothesis import given, strategies as st
 from isa_native import Setting, board_with, cases, program_of, run, same_numbers, some_cases, use_of
 from isa_rows import counts_of
 
+import mlusim
+from mlusim import bangc
 from mlusim.arch.catalog import find_board
 from mlusim.isa.table import FAMILIES, ISA
 from mlusim.isa.tensor import FILTERS
@@ -219,3 +221,26 @@ def test_most_rows_have_a_body_in_c():
     native = [row for row in ISA.values() if is_native(row, arch)]
 
     assert len(native) >= 400
+
+
+def test_a_conversion_to_wider_integers_in_place_reads_each_source_first(tmp_path):
+    """The engines agree, and with a conversion to other memory."""
+    modes = ("", "_tz", "_oz", "_up", "_dn", "_rd", "_rn", "_rm")
+    cases = "".join(
+        f"  __memcpy(from, in, 128, GDRAM2NRAM); __bang_half2int32{mode}(to, from, 64, 0); __bang_half2int32{mode}((int *)from, from, 64, 0);\n"
+        f"  __memcpy(out + {128 * n}, to, 256, NRAM2GDRAM); __memcpy(out + {128 * n + 64}, from, 256, NRAM2GDRAM);\n"
+        for n, mode in enumerate(modes)
+    )
+    source = f"__nram__ half from[128];\n__nram__ int to[64];\n__mlu_global__ void wider(int *out, half *in) {{\n{cases}}}\n"
+    (tmp_path / "wider.mlu").write_text(source)
+    kernel = bangc.load(tmp_path / "wider.mlu", board="MLU370-X4")["wider"]
+    halves = np.random.default_rng(1).normal(scale=99, size=64).astype(np.float16)
+    stored = []
+    for engine in ("python", "native"):
+        device = mlusim.Device("MLU370-X4")
+        out = device.put(np.zeros(128 * len(modes), np.int32))
+        device.launch(kernel, args=(out, device.put(halves)), engine=engine)
+        stored.append(device.get(out).reshape(len(modes), 2, 64))
+
+    assert stored[0].tobytes() == stored[1].tobytes()
+    assert stored[1][:, 0].tolist() == stored[1][:, 1].tolist()

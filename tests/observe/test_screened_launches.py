@@ -756,3 +756,27 @@ def test_a_store_to_what_is_const_leaves_the_launch_to_python(tmp_path):
         ran.append(engine)
 
     assert ["python"] * 5 + ["native"] == ran
+
+
+FOLLOWING = """#include <bang.h>
+__mlu_entry__ void Following(float *out, long *places, int turns) {
+  places[taskId] = (long)(out + 4);
+  for (int i = 0; i < turns; ++i) { out[taskId] = i; }
+  float *found = (float *)places[taskId];
+  out[taskId] = found ? 1.0f : 2.0f;
+}
+"""
+
+
+@pytest.mark.parametrize(("checker", "runs"), [("memcheck", 1), ("racecheck", 2)])
+def test_a_run_that_a_pointer_ended_is_recorded_only_for_races(tmp_path, calls_of, checker, runs):
+    """Where nothing looks for races there is no record, in front of which the values of small stores would be written."""
+    (tmp_path / "following.mlu").write_text(FOLLOWING)
+    kernel, device = bangc.load(tmp_path / "following.mlu")["Following"], mlusim.Device("MLU370-X4")
+    out, places = device.put(np.zeros(8, np.float32)), device.put(np.zeros(4, np.int64))
+    with calls_of(screen.Screen.begin) as begun:
+        launch = device.launch(kernel, 4, args=(out, places, 5000), observe=[checker], engine="native")
+
+    assert runs == len({id(call["self"]) for call in begun})
+    assert () == tuple(launch.findings)
+    assert [1.0] * 4 + [0.0] * 4 == device.get(out).tolist()

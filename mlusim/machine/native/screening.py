@@ -218,7 +218,7 @@ class Screening:
                 self._reads_back()
             elif self.only_hears and not cleared and not screen.hopeless:
                 self._copies_all()
-            elif cleared or not (remembered if screen.whole else screen.clashed):
+            elif cleared or not (remembered if screen.whole else screen.clashed and self._seeks_races):
                 break
             else:
                 whole, remembered, disordered = not whole, False, screen.disordered and not whole

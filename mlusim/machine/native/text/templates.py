@@ -207,11 +207,12 @@ def _bits(call: RowCall, function: Callable[..., Any]) -> str | None:
     )
 
 
-def _to_int(_call: RowCall, mode: str) -> str:
+def _to_int(call: RowCall, mode: str) -> str:
     value = f"whole_(scaled_((double)GET_$src(src[i]), -pos), {MODES[mode]})"
-    return (
-        f"for (int64_t i = 0; i < elem_count; i++) dst[i] = (T_$dst)saturate_({value}, LOW_$dst, HIGH_$dst);"
-    )
+    # From the end where in place a wider result would overwrite the sources behind its own.
+    wider = call.dst.size > call.types["src"].size
+    turns = "int64_t i = elem_count; i-- > 0;" if wider else "int64_t i = 0; i < elem_count; i++"
+    return f"for ({turns}) dst[i] = (T_$dst)saturate_({value}, LOW_$dst, HIGH_$dst);"
 
 
 def _narrowing(_call: RowCall, mode: str) -> str:
