@@ -72,6 +72,37 @@ def test_bytes_of_a_variable_are_seen_as_another_struct(load, which):
     assert STORED.get(which, [0, 0]) == out.tolist()
 
 
+COMPARED = """
+__nram__ int na[8], nb[8];
+struct Two { int a, b; };
+__mlu_func__ int order(int *p, int *q) { return (p < q) + 2 * (q < p) + 4 * (p <= q) + 8 * (p == q); }
+__mlu_entry__ void compared(int *out, int which) {
+  Two two = {3, 4};
+  int x = 1, y = 2, *null = which < 99 ? nullptr : na;
+  if (which == 0) out[0] = order(&x, &y);
+  if (which == 1) out[0] = order(&two.a, &y);
+  if (which == 2) out[0] = order(na, &x);
+  if (which == 3) out[0] = order(&two.b, out);
+  if (which == 4) out[0] = order(&x, null);
+  if (which == 5) out[0] = order(null, &two.a);
+  if (which == 6) out[0] = order(&two.a, &two.b);
+  if (which == 7) out[0] = order(&x, &x);
+  if (which == 8) out[0] = order(na, nb);
+  if (which == 9) out[0] = order(nb + 1, na);
+  if (which == 10) out[0] = order(null, na);
+}
+"""
+
+
+@pytest.mark.parametrize("which", range(11))
+def test_pointers_to_two_variables_have_no_order(load, which):
+    """Nor has one of them with memory; elements of one variable have, and so has memory."""
+    kernel = load(f"#include <bang.h>{COMPARED}")["compared"]
+    said = str(alike(kernel, (np.zeros(1, np.int32), which)))
+
+    assert ("pointers to two variables have no difference and no order" in said) == (which < 6)
+
+
 ENDED = """
 __mlu_func__ const int &next(int n) { return n + 1; }
 __mlu_func__ void put(int **to, int n) { int x = n; *to = &x; }

@@ -83,7 +83,7 @@ SENTENCES = (
     "a store to a string literal",
     "element 2 of an array of 2 is accessed",
     "wanted as a number",
-    "the difference of pointers to two variables means nothing",
+    "pointers to two variables have no difference and no order",
 )
 
 

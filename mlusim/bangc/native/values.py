@@ -254,7 +254,11 @@ def _compare(c: CWalker, node: ir.Compare) -> str:
             form = "f16" if suffix(kind) == "f16" else "b16"
             return f"(from_{form}({a}) {node.op} from_{form}({b}))"
         if isinstance(kind, t.Pointer) and not any(isinstance(n, ir.Const) for n in (node.left, node.right)):
-            return f"((int64_t)address_(m, {a}) {node.op} (int64_t)address_(m, {b}))"
+            if node.op in ("==", "!="):
+                return f"(address_(m, {a}) {node.op} address_(m, {b}))"
+            dtype = dtype_of(kind.to)
+            facts = f"{-1 if dtype is None else IDS[dtype]}, {c.site(node.span)}"
+            return f"(order_(m, {a}, {b}, {facts}) {node.op} 0)"
         return f"({a} {node.op} {b})"
 
     nodes = node.left, node.right

@@ -102,7 +102,7 @@ class Placed(Moving):
         return not isinstance(other, Unplaced) and self.address == getattr(other, "address", None)
 
     def _ahead(self, other: Pointer) -> int:
-        return self.address - int(other.address)
+        return unrelated() if isinstance(other, Unplaced) else self.address - int(other.address)
 
 
 class Referred:
@@ -252,9 +252,10 @@ class NoStruct:
 
 
 def unrelated() -> NoReturn:
-    """Refuse the difference of two pointers into different variables."""
+    """Refuse the difference, or the order, of pointers into two variables."""
     raise MemoryFault(
-        "the difference of pointers to two variables means nothing", hint="subtract pointers into one array"
+        "pointers to two variables have no difference and no order",
+        hint="subtract and compare pointers into one array",
     )
 
 

@@ -91,6 +91,18 @@ ALWAYS int64_t distance_(Core *m, Ptr p, Ptr q, int64_t size, int dtype, int sit
   up_(m, UP_DISTANCE, 0, 0);
   return (int64_t)m->argv[0].bits;
 }
+/* Return which of two pointers comes first: below 0, 0, or above. Of two variables neither does, and Python reports it. */
+ALWAYS int64_t order_(Core *m, Ptr p, Ptr q, int dtype, int site) {
+  At a = see(m, p), b = see(m, q);
+  if (UNLIKELY(a.a != b.a && (a.a->space >= CELL || b.a->space >= CELL))) {
+    const int turned = a.a->space < CELL; /* the variable is asked how far it is ahead */
+    m->argv[turned] = a_pointer(p, dtype); m->argv[!turned] = a_pointer(q, dtype); m->argc = 2; m->site = site;
+    up_(m, UP_DISTANCE, 0, 0);
+    return turned ? -(int64_t)m->argv[0].bits : (int64_t)m->argv[0].bits;
+  }
+  const int64_t one = (int64_t)(a.a->address + (uint64_t)a.o), two = (int64_t)(b.a->address + (uint64_t)b.o);
+  return (one > two) - (one < two);
+}
 ALWAYS int64_t divided_(int64_t a, int64_t b) { return b == -1 ? -(uint64_t)a : a / b; }
 ALWAYS int64_t remaining_(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
 /* Convert a float to an integer: toward zero, to the nearest limit if out of range, and 0 for NaN. */
