@@ -1,5 +1,7 @@
 """Loops of BANG C that look at memory again and again: those that end do, and of those that cannot it is said, on both engines."""
 
+import shlex
+
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
@@ -10,6 +12,7 @@ import mlusim
 from mlusim.engine.contract import PATIENCE
 from mlusim.errors import Deadlock, Fault
 from mlusim.machine.hub import Observer
+from mlusim.machine.native.build import CHOICE, available
 
 LOOKS = {
     "atomic": "__bang_atomic_or(old, flag, 0, 1); seen = old[0];",
@@ -103,6 +106,23 @@ def test_loads_that_wait_for_no_task_are_a_deadlock(load_once, board):
 
     with pytest.raises(Deadlock, match=r"task 0 spins at .*task 1 spins at"):
         board.launch(load_once(READS)["waits"], dim=2, args=(flags, out, 3))
+
+
+@pytest.mark.skipif(available() is None, reason="there is no compiler")
+@pytest.mark.parametrize("look", ["seen = flag[0];", LOOKS["atomic"], LOOKS["copy"]])
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_a_wait_in_vain_is_told_however_c_is_compiled(load, monkeypatch, look, level):
+    """Without optimisation, as for a debugger, the engine's own numbers are on C's stack, too; none of them grows with each look."""
+    monkeypatch.setenv(CHOICE, shlex.join((*available(), level)))
+    loop = f"while (!seen) {{ {look} }}"
+
+    fault = alike(
+        load(SOURCE.format(loop=loop))["looks"],
+        (np.zeros(1, np.int32), np.zeros(2, np.int32)),
+        dim=(2, 1, 1),
+    )
+
+    assert isinstance(fault, Deadlock)
 
 
 ADDS = """\

@@ -293,18 +293,20 @@ void wait_compute_(Core *m, int row) {
   if (left) m->pending |= P_MOVE;
 }
 PART int known_(Core *m, uint64_t address) { for (int i = 0; i < m->nseen; i++) if (m->seen[i] == address) return 1; return 0; }
-PART void looked_(Core *m, int64_t looks) {
-  const int64_t others = m->work[W_IO] + m->work[W_MOVE] + m->stores[GDRAM] + m->stores[SRAM] - m->looked;
-  const int waits = others == m->others || looks % PATIENCE == 0;
-  m->others = others;
-  if (waits) up_(m, UP_SPIN, 0, 0);
+/* Whether a core that has looked so often lets others run. What grows with each look is on no stack when Python is called, however little is optimised:
+   a state with it would never come again. */
+PART int lets_others_(Core *m, int64_t *looks, int64_t turn) {
+  if (++*looks % turn) return 0;
+  const int64_t before = m->others;
+  m->others = m->work[W_IO] + m->work[W_MOVE] + m->stores[GDRAM] + m->stores[SRAM] - m->looked;
+  return m->others == before || *looks % PATIENCE == 0;
 }
 void poll_load(Core *m, uint64_t address) {
-  if (known_(m, address)) { if (++m->polls % SPIN_LOADS == 0) looked_(m, m->polls); }
+  if (known_(m, address)) { if (lets_others_(m, &m->polls, SPIN_LOADS)) up_(m, UP_SPIN, 0, 0); }
   else if (m->nseen < POLLED) m->seen[m->nseen++] = address;
   else { m->seen[0] = address; m->nseen = 1; m->polls = 0; }
 }
-void poll_again(Core *m, int64_t nbytes) { m->looked += nbytes; if (++m->looks % POLL_COPIES == 0) looked_(m, m->looks); }
+void poll_again(Core *m, int64_t nbytes) { m->looked += nbytes; if (lets_others_(m, &m->looks, POLL_COPIES)) up_(m, UP_SPIN, 0, 0); }
 void poll_copy(Core *m, uint64_t address, int64_t nbytes) {
   if (known_(m, address)) poll_again(m, nbytes);
   else if (m->nseen < POLLED) m->seen[m->nseen++] = address;
