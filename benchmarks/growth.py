@@ -4,6 +4,7 @@ Each kind runs at five sizes, each twice the previous one.  The table gives the 
 at the large end: for a straight line both are the same, and otherwise a reason stands beside it.
 """
 
+import gc
 import resource
 import tempfile
 import time
@@ -21,7 +22,7 @@ from mlusim import bangc
 BOARD = "MLU370-X4"
 BEGIN, END = "<!-- python -m benchmarks growth -->", "<!-- end -->"
 BENT = 1.6  # a line is not straight if one more unit costs this many times the small end's cost
-ROUNDS = 3
+ROUNDS = 7
 TEXT = """\
 __nram__ float own[1024];
 __mlu_global__ void one(float *a, int n) { __memcpy(own, a + taskId % 64, 4, GDRAM2NRAM); __bang_add(own, own, own, 32); }
@@ -152,6 +153,7 @@ def _findings(folder: Path, many: int) -> Callable[[], object]:
 
 def _cost(run: Callable[[], object]) -> float:
     """Return the least CPU time in ms over some rounds, including the processes that they start; the first round is not measured."""
+    gc.collect()  # of what earlier shapes left; in each round it would empty the processor's caches
     run()
     least = float("inf")
     for _ in range(ROUNDS):
